@@ -83,8 +83,8 @@ func name(_ path: String) -> String {
 
 let package = Package(
     name: "carillon",
-    // Built and tested on Linux. The libraries' own code uses nothing that is missing on macOS or iOS, but nobody has compiled
-    // them there, and on iOS the traits have to be off: the service starts programs, which iOS does not allow.
+    // Built and tested on Linux alone. Nobody has tried to build anything here for macOS or iOS. For iOS the traits would have to
+    // be off, because the service starts programs, which iOS does not allow.
     platforms: [.macOS(.v26), .iOS(.v26)],
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
@@ -406,8 +406,8 @@ let package = Package(
             [
                 "CommonTesting",
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "VirtualDevices", "Console",
-                "HTTPAPI", "Management", "Service", "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded,
-                nioSSL, crypto, httpClient,
+                "HTTPAPI", "Management", "Rehearsals", "Service", "ServiceTesting", "APNSProvider", nioCore, nioPosix,
+                nioEmbedded, nioSSL, crypto, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"), httpTypes, nioHTTPTypes,
             ]),
         tests(

@@ -11,7 +11,7 @@ extension DeviceAgentCommand {
 
         /// The words with which this process was started to run the agent, and this command instead.
         static var start: [String] {
-            let words = Array(CommandLine.arguments.dropFirst().prefix { !$0.hasPrefix("-") })
+            let words = Array(ProcessArguments.all.dropFirst().prefix { !$0.hasPrefix("-") })
             return words.filter { $0 != "run" } + [_commandName]
         }
 

@@ -106,6 +106,7 @@ package final class ProviderServer: Service {
         let opened = try await settings.store.open(folder: settings.folder, lock, now: settings.clock.now)
         self.opened = opened
         let (store, vault) = (opened.store, opened.vault)
+        ProviderServerMetrics.begin()
         let apps = try await AppDirectory(store)
         let proxies = settings.proxies
         clients = ProviderClients(vault, deadline: settings.deadline, proxies: proxies, logger: logger)
@@ -133,15 +134,15 @@ package final class ProviderServer: Service {
         cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
     }
 
+    /// The protocols of the listener with TLS, as Hummingbird serves them.
+    private static let protocols = ["h2", "http/1.1"]
+
     private static func tls(certificate: String, key: String) throws -> TLSConfiguration {
         do {
             let contents = { (file: String) in try PEM(Data(contentsOf: URL(fileURLWithPath: file))) }
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try contents(certificate).certificates.map {
-                    .certificate(try NIOSSLCertificate(bytes: $0, format: .der))
-                },
-                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: contents(key).privateKey, format: .der)))
-            tls.minimumTLSVersion = .tlsv12
+            let tls = ListenerTLS.configuration(
+                chain: try contents(certificate).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) },
+                key: try NIOSSLPrivateKey(bytes: contents(key).privateKey, format: .der), protocols: protocols)
             // BoringSSL checks that the key belongs to the certificate when it has both.
             _ = try NIOSSLContext(configuration: tls)
             return tls
@@ -258,7 +259,9 @@ package final class ProviderServer: Service {
                 tlsConfiguration: tls,
                 configuration: .init(idleTimeout: Duration(self.settings.idleTimeout), streamConfiguration: http),
                 responder: responder)
-            return GuardedChannel(base: channel, times: times)
+            return GuardedChannel(base: channel, times: times) {
+                try ClientHelloCheck.add(to: $0, protocols: Self.protocols)
+            }
         }
     }
 }

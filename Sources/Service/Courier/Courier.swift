@@ -79,6 +79,8 @@ package final class Courier: HTTP2Service {
         return identity
     }
 
+    package static func alert(for error: any Error) -> UInt8? { (error as? TrustError)?.tlsAlert }
+
     /// Admits a device that was revoked, or whose certificate has expired, since the first handshake. It gets what it
     /// would have got while it was connected, so that it does not try for ever.
     package func admitResumed(_ chain: [[UInt8]]) throws -> DeviceIdentity {

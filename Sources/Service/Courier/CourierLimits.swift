@@ -15,6 +15,10 @@ package struct CourierLimits: Sendable, Hashable {
     /// a silent connection after five minutes.
     package var keepAlive = TimeAmount.minutes(4)
 
+    /// The time that a device has at a shutdown to answer PING, and to end its request for acknowledgements. It is more than
+    /// a round trip through any network, and much less than the shutdown may take.
+    package var shutdownAnswer = TimeAmount.seconds(2)
+
     /// The time that a connection may have no open request. A device either listens or has finished.
     package var idleTimeout = TimeAmount.minutes(10)
 

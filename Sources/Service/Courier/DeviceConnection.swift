@@ -25,6 +25,8 @@ final class DeviceConnection: HTTP2Connection {
     private var response = DeviceResponse()
     /// The reason why the connection is ending.
     private var goneAway: Rejection.Reason?
+    /// When the shutdown began; nil before.
+    private var shutdownBegan: NIODeadline?
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     private var lastWrite = NIODeadline.now()
@@ -101,6 +103,7 @@ final class DeviceConnection: HTTP2Connection {
 
     func tick(now: NIODeadline) {
         second = now
+        continueShutdown(now: now)
         let timeout = courier.limits.requestTimeout
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil })
         where stream != listening?.stream && (stream != acknowledging || listening == nil) {
@@ -131,9 +134,32 @@ final class DeviceConnection: HTTP2Connection {
         try? checkCertificate()
     }
 
+    /// Ends the stream of notifications, and asks with a PING whether the device has sent something meanwhile. GOAWAY
+    /// follows when the answer has come: clients that refuse every frame after GOAWAY then have had the last line, and
+    /// acknowledgements that were on their way have counted.
     func drain() {
+        guard shutdownBegan == nil else { return }
+        shutdownBegan = .now()
         if let listening, !listening.line.endAfterBroadcasts(.shutdown) { endStream(listening.stream, .shutdown) }
-        session?.drain(debugData: DeviceResponse.body(Rejection(.shutdown)))
+        session?.ping(Self.shutdownPing)
+    }
+
+    /// The payload of that PING ("shutdown" in ASCII).
+    private static let shutdownPing: UInt64 = 0x7368_7574_646f_776e
+
+    func pingAcknowledged(_ payload: UInt64) {
+        if payload == Self.shutdownPing, shutdownBegan != nil { sayShutdown() }
+    }
+
+    private func sayShutdown() {
+        session?.goAwayOnceAnswered(debugData: DeviceResponse.body(Rejection(.shutdown)))
+    }
+
+    /// A device that answers no PING, or goes on with its request for acknowledgements, does not delay the shutdown.
+    private func continueShutdown(now: NIODeadline) {
+        guard let shutdownBegan, shutdownBegan + courier.limits.shutdownAnswer < now else { return }
+        sayShutdown()
+        if listening == nil, let acknowledging { reject(acknowledging, Rejection(.shutdown)) }
     }
 
     func goAway(_ reason: Rejection.Reason) {
@@ -209,6 +235,7 @@ extension DeviceConnection {
 
     /// Begins the stream of notifications. An older one of the device, here or on another node, ends.
     func listen(_ stream: StreamID, as device: DeviceKey) {
+        guard shutdownBegan == nil else { return reject(stream, Rejection(.shutdown)) }
         guard let session, let index = requests.index(of: stream) else { return }
         if let listening { endStream(listening.stream, .takenOver) }
         requests[index].isAnswered = true

@@ -43,10 +43,11 @@ package struct DeliveryLogReader {
     }
 
     /// The records that one read from a file returns; empty if there are no new ones.
-    package mutating func next() throws -> [(position: LogPosition, record: LogRecord)] {
+    /// - Parameter limit: how many at most. The rest comes with the next call.
+    package mutating func next(atMost limit: Int = .max) throws -> [(position: LogPosition, record: LogRecord)] {
         for segment in try folder.segments() where place.map({ segment >= $0.segment }) ?? true {
             if segment != place?.segment { place = Place(segment: segment) }
-            let records = try nextInSegment()
+            let records = try nextInSegment(limit)
             if !records.isEmpty { return records }
         }
         return []
@@ -55,7 +56,7 @@ package struct DeliveryLogReader {
     /// How many bytes are read at a time. Only a burst of events makes a longer block.
     private static let chunk = 256 * 1024
 
-    private mutating func nextInSegment() throws -> [(position: LogPosition, record: LogRecord)] {
+    private mutating func nextInSegment(_ limit: Int) throws -> [(position: LogPosition, record: LogRecord)] {
         guard var place else { return [] }
         let descriptor = open(folder.path(of: place.segment), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -72,6 +73,10 @@ package struct DeliveryLogReader {
             switch LogBlock.read(bytes[start...]) {
             case .whole(let block, let count):
                 for (index, record) in (LogRecord.read(block) ?? []).enumerated() where index >= place.skipped {
+                    guard found.count < limit else {
+                        place.skipped = index
+                        return found
+                    }
                     let position = LogPosition(file: place.segment.began, block: place.offset, index: index)
                     found.append((position, record))
                 }

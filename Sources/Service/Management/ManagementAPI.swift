@@ -12,12 +12,17 @@ import Trust
 package final class ManagementAPI: Sendable {
     let parts: ManagementParts
     let streams = StreamBudget()
+    /// What waits for clients that do not read their streams, of whatever kind.
+    let backlog: Backlog
     let console = ConsoleSessions()
     /// Counts the requests over the network that show no key, and by themselves those that ask for the service's state: a
     /// flood of others must not let a supervisor believe that the service is dead.
     private let withoutKey = Mutex((others: RateBucket(), probes: RateBucket()))
 
-    package init(_ parts: ManagementParts) { self.parts = parts }
+    package init(_ parts: ManagementParts) {
+        self.parts = parts
+        backlog = parts.testing?.journal.backlog ?? Backlog()
+    }
 
     var accounts: any Accounts { parts.accounts }
     var authority: CertificateAuthority { parts.authority }

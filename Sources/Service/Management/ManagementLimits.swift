@@ -48,6 +48,16 @@ package enum ManagementLimits {
     /// How many entries about one notification each node adds: more than any notification has.
     package static let entriesOfOne = 1000
 
+    /// How many entries of the delivery log are read at a time for one answer, and how many bytes of lines are written at
+    /// once. A client that does not read keeps twice of both in memory: with the whole of a read, which may have
+    /// thousands of entries, it was 8 MB.
+    static let logPage = 256
+    static let logPieceBytes = 64 << 10
+
+    /// How many reads a stream makes after the service has begun to end: enough for what was recorded just before, and not
+    /// the whole log for a client that is far behind.
+    static let readsAfterEnd = 16
+
     /// How often a sampled stream writes: it looks live to a person, and costs little.
     static let samplePace = Duration.milliseconds(250)
 

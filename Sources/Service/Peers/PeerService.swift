@@ -42,6 +42,8 @@ package final class PeerService: HTTP2Service {
         return identity
     }
 
+    package static func alert(for error: any Error) -> UInt8? { (error as? TrustError)?.tlsAlert }
+
     package func makeConnection(from peer: NodeIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         PeerConnection(peers, isTrusted: peer != nil, eventLoop: accepted.channel.eventLoop)
     }

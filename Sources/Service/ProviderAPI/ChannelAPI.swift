@@ -28,6 +28,8 @@ package final class ChannelAPI: HTTP2Service {
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
 
+    package static func alert(for error: any Error) -> UInt8? { ProviderAPI.alert(for: error) }
+
     package var refusesConnection: Bool {
         provider.observation?.observer.refuses(provider.environment, .channels) ?? false
     }

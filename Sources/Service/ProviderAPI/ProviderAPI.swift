@@ -132,6 +132,8 @@ package final class ProviderAPI: HTTP2Service {
         return identity
     }
 
+    package static func alert(for error: any Error) -> UInt8? { (error as? TrustError)?.tlsAlert }
+
     /// What makes unknown teams, apps and devices for a client; nil if the client's address does not allow it.
     func firstSight(for accepted: AcceptedConnection) -> (any FirstSight)? {
         guard let firstSight, accepted.isLocal(or: acceptAnyFrom) else { return nil }

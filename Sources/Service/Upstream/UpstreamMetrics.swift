@@ -99,18 +99,18 @@ final class PlaceMetrics: Sendable {
 /// the mean.
 struct GrantMetrics {
     private let forwarded: Counter
-    private let duration: Counter
+    private let duration: FloatingPointCounter
 
     init(_ grant: GrantID, _ factory: any MetricsFactory) {
         let dimensions = [("grant", grant.rawValue)]
         forwarded = Counter(label: "carillon_grant_forwarded_total", dimensions: dimensions, factory: factory)
-        duration = Counter(
-            label: "carillon_grant_upstream_milliseconds_total", dimensions: dimensions, factory: factory)
+        duration = FloatingPointCounter(
+            label: "carillon_grant_upstream_seconds_total", dimensions: dimensions, factory: factory)
     }
 
     func answered(after time: TimeAmount) {
         forwarded.increment()
-        duration.increment(by: time.nanoseconds / 1_000_000)
+        duration.increment(by: Double(time.nanoseconds) / 1e9)
     }
 }
 

@@ -7,8 +7,13 @@ extension AsyncParsableCommand {
     ///   own text.
     package static func runAsMain(advice: (any Error) -> String? = { _ in nil }) async {
         do {
-            try UnknownCommand.check(CommandLine.arguments.dropFirst(), under: Self.self)
-            let command = try parseAsRoot()
+            let arguments = ProcessArguments.all
+            // Without this check, the command would print its help and end as if it had done what it was asked for.
+            guard !arguments.isEmpty else {
+                throw CommandError("The arguments of this program cannot be found: is /proc mounted?")
+            }
+            try UnknownCommand.check(arguments.dropFirst(), under: Self.self)
+            let command = try parseAsRoot(Array(arguments.dropFirst()))
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

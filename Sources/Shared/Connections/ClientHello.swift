@@ -3,7 +3,8 @@ package import NIOCore
 /// The parts of a TLS client's first message that decide which service answers: the server name and the offered
 /// protocols (RFC 8446, 4.1.2).
 package struct ClientHello: Sendable, Hashable {
-    /// The largest size of a record's content, in bytes (RFC 8446, 5.1).
+    /// The largest size of a record's content and of the message, in bytes (RFC 8446, 5.1). BoringSSL refuses a longer
+    /// message too.
     private static let maximumBytes = 1 << 14
 
     /// The server name that the client asks for (RFC 6066, 3); nil if it names none.
@@ -13,44 +14,80 @@ package struct ClientHello: Sendable, Hashable {
 
     package var offersHTTP2: Bool { protocols.contains("h2") }
 
+    /// Whether a server with these protocols has to refuse the client (RFC 7301, 3.2). A client that offers none is
+    /// welcome.
+    func offersOthers(than own: [String]) -> Bool { !protocols.isEmpty && !protocols.contains(where: own.contains) }
+
     /// The result of reading one.
     package enum Reading: Sendable, Hashable {
         /// The bytes are only the beginning of a ClientHello.
         case incomplete
         case hello(ClientHello)
-        /// The bytes are not a ClientHello, or it is divided into several records, which no real client does. TLS
-        /// will report what is wrong.
+        /// The bytes are not a ClientHello. TLS will report what is wrong.
         case unreadable
     }
 
     /// Reads a connection's first bytes.
     package static func read(_ bytes: ByteBuffer) -> Reading {
-        let handshake: UInt8 = 22
-        var bytes = bytes
-        guard let kind = bytes.readInteger(as: UInt8.self) else { return .incomplete }
-        guard kind == handshake else { return .unreadable }
-        guard let (_, length) = bytes.readMultipleIntegers(as: (UInt16, UInt16).self) else { return .incomplete }
-        guard length <= maximumBytes else { return .unreadable }
-        guard var record = bytes.readSlice(length: Int(length)) else { return .incomplete }
-        return ClientHello(&record).map(Reading.hello) ?? .unreadable
+        var reader = Reader()
+        return reader.read(bytes)
     }
 
-    /// Reads a record's content; returns nil if it is not a ClientHello.
-    private init?(_ record: inout ByteBuffer) {
-        let clientHello: UInt8 = 1
-        guard record.readInteger(as: UInt8.self) == clientHello,
-            let high = record.readInteger(as: UInt8.self), let low = record.readInteger(as: UInt16.self),
-            Int(high) << 16 | Int(low) == record.readableBytes,
-            // Version and random.
-            record.readSlice(length: 2 + 32) != nil,
+    /// Reads a connection's first bytes while they arrive. The message may be divided into several records: no client does
+    /// so, but someone in between could, to hide from this listener which protocols a client offers.
+    struct Reader {
+        /// Where the next record begins.
+        private var next = 0
+        private var message = ByteBuffer()
+
+        /// - Parameter bytes: all bytes from the connection's beginning.
+        mutating func read(_ bytes: ByteBuffer) -> Reading {
+            let (handshake, headerBytes): (UInt8, Int) = (22, 5)
+            while true {
+                let start = bytes.readerIndex + next
+                guard let kind: UInt8 = bytes.getInteger(at: start) else { return .incomplete }
+                guard kind == handshake else { return .unreadable }
+                guard let length: UInt16 = bytes.getInteger(at: start + 3) else { return .incomplete }
+                guard length > 0, message.readableBytes + Int(length) <= ClientHello.maximumBytes else {
+                    return .unreadable
+                }
+                guard var record = bytes.getSlice(at: start + headerBytes, length: Int(length)) else {
+                    return .incomplete
+                }
+                next += headerBytes + Int(length)
+                message.writeBuffer(&record)
+                if let reading = ClientHello.readMessage(message) { return reading }
+            }
+        }
+    }
+
+    /// - Returns: nil if the bytes are only the beginning of a ClientHello.
+    private static func readMessage(_ message: ByteBuffer) -> Reading? {
+        var message = message
+        let (clientHello, headerBytes): (UInt8, Int) = (1, 4)
+        guard message.getInteger(at: message.readerIndex) == clientHello else { return .unreadable }
+        guard let header: UInt32 = message.getInteger(at: message.readerIndex) else { return nil }
+        let length = Int(header & 0xff_ffff)
+        guard headerBytes + length <= maximumBytes else { return .unreadable }
+        guard headerBytes + length <= message.readableBytes else { return nil }
+        // No other message may follow in the same record.
+        guard headerBytes + length == message.readableBytes else { return .unreadable }
+        message.moveReaderIndex(forwardBy: headerBytes)
+        return ClientHello(&message).map(Reading.hello) ?? .unreadable
+    }
+
+    /// Reads a message behind its length; returns nil if it is not a ClientHello.
+    private init?(_ message: inout ByteBuffer) {
+        // Version and random.
+        guard message.readSlice(length: 2 + 32) != nil,
             // Session, cipher suites, compression methods.
-            record.readLengthPrefixedSlice(as: UInt8.self) != nil,
-            record.readLengthPrefixedSlice(as: UInt16.self) != nil,
-            record.readLengthPrefixedSlice(as: UInt8.self) != nil
+            message.readLengthPrefixedSlice(as: UInt8.self) != nil,
+            message.readLengthPrefixedSlice(as: UInt16.self) != nil,
+            message.readLengthPrefixedSlice(as: UInt8.self) != nil
         else { return nil }
         // In TLS 1.2 the extensions are optional (RFC 5246, 7.4.1.2).
-        guard record.readableBytes > 0 else { return }
-        guard var extensions = record.readLengthPrefixedSlice(as: UInt16.self), record.readableBytes == 0 else {
+        guard message.readableBytes > 0 else { return }
+        guard var extensions = message.readLengthPrefixedSlice(as: UInt16.self), message.readableBytes == 0 else {
             return nil
         }
         while extensions.readableBytes > 0 {

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 
 /// Reads a connection's ClientHello. Then it adds TLS and removes itself, refuses the connection with a TLS alert, or
 /// does what a rehearsal says.
@@ -7,17 +7,14 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A fatal alert in its own record (RFC 8446, 6): 120 is no_application_protocol, for a client that offers no
-    /// protocol of the server (RFC 7301, 3.2).
-    private static let refusal: [UInt8] = [21, 3, 3, 0, 2, 2, 120]
-
     /// What to do when the ClientHello has come.
     enum Decision {
-        /// TLS was added after this handler.
+        /// TLS is after this handler.
         case secure
         /// Add TLS with ``ClientHelloHandler/secure`` after this time.
         case later(TimeAmount, secure: () throws -> Void)
-        case refuse
+        /// Send an alert, and close the connection.
+        case refuse(TLSAlert)
         case reset
         /// Do nothing. Somebody else closes the connection.
         case ignore
@@ -25,6 +22,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private let decide: (ClientHello?) throws -> Decision
     private var bytes = ByteBuffer()
+    private var reader = ClientHello.Reader()
     private var isDecided = false
     /// Whether the bytes wait until TLS is added.
     private var isWaiting = false
@@ -47,7 +45,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         var read = unwrapInboundIn(data)
         bytes.writeBuffer(&read)
-        switch ClientHello.read(bytes) {
+        switch reader.read(bytes) {
         case .incomplete: break
         case .hello(let hello): go(context, hello)
         case .unreadable: go(context, nil)
@@ -72,8 +70,8 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
                         context.close(promise: nil)
                     }
                 }
-            case .refuse:
-                let refusal = context.channel.allocator.buffer(bytes: Self.refusal)
+            case .refuse(let alert):
+                let refusal = context.channel.allocator.buffer(bytes: alert.record)
                 context.writeAndFlush(wrapOutboundOut(refusal)).assumeIsolated().whenComplete { _ in
                     context.close(promise: nil)
                 }
@@ -92,4 +90,17 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+}
+
+/// Refuses a TLS client that offers only protocols which the server does not speak, for servers that add TLS themselves.
+package enum ClientHelloCheck {
+    /// Adds the check to a new connection. TLS has to come behind it.
+    /// - Parameter protocols: the server's own, as in its TLS configuration.
+    package static func add(to channel: any Channel, protocols: [String]) throws {
+        let handler = ClientHelloHandler { hello in
+            guard let hello else { return .refuse(.unexpectedMessage) }
+            return hello.offersOthers(than: protocols) ? .refuse(.noApplicationProtocol) : .secure
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
 }

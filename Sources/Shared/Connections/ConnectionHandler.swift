@@ -14,6 +14,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     /// Known when the client has named a server.
     private var service: Service?
     private var isSecured = false
+    /// Whether the protocols that the client offers are known.
+    private var hasReadHello = false
     private var peer: Service.Peer?
     private var served: (any ServedConnection)?
     private var context: ChannelHandlerContext?
@@ -47,14 +49,23 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         }
         isSecured = true
         let hello = ClientHelloHandler { [self] hello in
-            if let cause = hello.flatMap(Service.refusal) {
-                accepted.report("A client was refused before its TLS handshake", cause)
-                return .refuse
+            hasReadHello = hello != nil
+            if hello?.offersOthers(than: Service.protocols) == true {
+                accepted.report(Self.refused, Self.otherProtocols)
+                return .refuse(.noApplicationProtocol)
             }
             service = choice.service(for: hello)
             return try begin(tls(hello, accepted.remote))
         }
         try pipeline.addHandlers(hello, self)
+    }
+
+    private static var refused: String { "A client was refused because of its protocols" }
+
+    private static var otherProtocols: String {
+        Service.protocols.isEmpty
+            ? "It offers protocols (ALPN), and what is spoken here is none of them."
+            : "It offers other protocols (ALPN) than \(Service.protocols.joined(separator: ", "))."
     }
 
     /// Begins the handshake in the way that the plan says.
@@ -137,6 +148,10 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
             return peer != nil
         } catch {
             accepted.report("A client certificate was refused", "\(error)")
+            // This fails only if there is no TLS handler, and then nobody waits for an alert.
+            try? accepted.channel.pipeline.syncOperations.addHandler(
+                CertificateAlertWriter(Service.alert(for: error).flatMap(TLSAlert.init) ?? .certificateUnknown),
+                position: .before(accepted.channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)))
             return false
         }
     }
@@ -168,8 +183,14 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted = event as? TLSUserEvent {
+        if case .handshakeCompleted(let agreed) = event as? TLSUserEvent {
             handshakeEnded(.completed)
+            // TLS accepts more forms of a ClientHello than this listener reads: it may be behind an alert that somebody in
+            // between has put there. Then nobody knows which protocols the client offers.
+            guard hasReadHello || agreed != nil else {
+                accepted.report(Self.refused, "Its ClientHello cannot be read, and it has agreed on no protocol.")
+                return context.close(promise: nil)
+            }
             guard admitResumed(context) else { return context.close(promise: nil) }
             open(context)
         }

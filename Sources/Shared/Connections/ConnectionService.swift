@@ -8,8 +8,9 @@ package protocol ConnectionService: AnyObject, Sendable {
     /// The memory that each connection keeps for reading and writing.
     static var buffers: ConnectionBuffers { get }
 
-    /// The reason to refuse a client by its ClientHello, for the log; nil to continue.
-    static func refusal(of hello: ClientHello) -> String?
+    /// The names in ALPN of what is spoken here; empty if it has none. A client that offers only others is refused (RFC
+    /// 7301, 3.2), and one that offers none is not.
+    static var protocols: [String] { get }
 
     /// Checks the certificates of a client during its TLS handshake. If it throws, they are refused.
     /// - Parameter chain: DER, the client's own certificate first, none of it verified.
@@ -21,6 +22,10 @@ package protocol ConnectionService: AnyObject, Sendable {
     /// - Parameter chain: only the client's own certificate, in DER.
     func admitResumed(_ chain: [[UInt8]]) throws -> Peer
 
+    /// The number of the alert (RFC 8446, 6.2) for a client whose certificates ``admit(_:)`` has refused with this error;
+    /// nil for the usual one.
+    static func alert(for error: any Error) -> UInt8?
+
     /// Makes the handlers for a connection after its handshake.
     /// - Parameter peer: nil if the client presented no certificate.
     /// - Returns: nil to close the connection.
@@ -29,7 +34,7 @@ package protocol ConnectionService: AnyObject, Sendable {
 
 extension ConnectionService {
     package static var buffers: ConnectionBuffers { .busy }
-    package static func refusal(of hello: ClientHello) -> String? { nil }
+    package static func alert(for error: any Error) -> UInt8? { nil }
     package func admitResumed(_ chain: [[UInt8]]) throws -> Peer { try admit(chain) }
 }
 

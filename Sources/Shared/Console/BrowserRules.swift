@@ -37,7 +37,7 @@ package struct BrowserRules: Sendable {
     /// The reason to refuse a request because of the host that it names or the page that it comes from; nil if it is
     /// allowed.
     package func refusal(of request: HTTPRequest) -> Refusal? {
-        guard let authority = request.authority, let host = Self.host(of: authority), allows(host) else {
+        guard let authority = request.authority, let host = HTTPAuthority(authority)?.host, allows(host) else {
             return Refusal(
                 detail: "The request names another host than this service's; start the service with --hostname to add "
                     + "one.")
@@ -82,19 +82,6 @@ package struct BrowserRules: Sendable {
 
     private func allows(_ host: String) -> Bool {
         hosts.contains(host) || host.hasSuffix(".localhost") || (allowsAddresses && host.isIPAddress)
-    }
-
-    /// The host in `host:port`, in lower case and without the brackets of an IPv6 address; nil if the text does not
-    /// have this form.
-    static func host(of authority: String) -> String? {
-        let text = authority.lowercased()
-        guard text.hasPrefix("[") else {
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2, let host = parts.first, !host.isEmpty else { return nil }
-            return String(host)
-        }
-        guard let end = text.firstIndex(of: "]") else { return nil }
-        return String(text[text.index(after: text.startIndex)..<end])
     }
 
     /// Whether a page's origin is the service itself: the same host and port as in the request.

@@ -73,13 +73,18 @@ package struct Parameter: Sendable {
     package let name: String
     package let schema: Schema
     package let meaning: String
+    /// Whether every request has to have it.
+    let isRequired: Bool
 
     package static func path(_ name: String, _ format: TextFormat, _ meaning: String) -> Parameter {
-        Parameter(place: .path, name: name, schema: .string(format), meaning: meaning)
+        Parameter(place: .path, name: name, schema: .string(format), meaning: meaning, isRequired: true)
     }
 
-    package static func query(_ name: String, _ schema: Schema, _ meaning: String) -> Parameter {
-        Parameter(place: .query, name: name, schema: schema, meaning: meaning)
+    /// - Parameter isRequired: whether the operation refuses a request without it.
+    package static func query(
+        _ name: String, _ schema: Schema, _ meaning: String, isRequired: Bool = false
+    ) -> Parameter {
+        Parameter(place: .query, name: name, schema: schema, meaning: meaning, isRequired: isRequired)
     }
 
     /// The maximum number of items of a list's page, which ``Call/limit`` reads.

@@ -54,6 +54,17 @@ extension APIServer {
     }
 }
 
+extension APIServer {
+    /// The operations of a path, which differ by their methods. A path may have the form of two, such as
+    /// `/v1/requests/wait` and `/v1/requests/{id}`: the router chooses the one that has the words themselves.
+    static func operations(at path: some StringProtocol) -> [APIOperation<Self>] {
+        let matching = operations.filter { $0.matches(path) }
+        func placeholders(_ operation: APIOperation<Self>) -> Int { operation.path.count { $0 == "{" } }
+        guard let own = matching.min(by: { placeholders($0) < placeholders($1) }) else { return [] }
+        return matching.filter { $0.path == own.path }
+    }
+}
+
 /// Answers every error with a ``Problem``. Clients without access get the same answer for every path, so they cannot find
 /// out which paths exist.
 private struct ErrorAnswers<Server: APIServer>: RouterMiddleware {
@@ -86,7 +97,7 @@ private struct ErrorAnswers<Server: APIServer>: RouterMiddleware {
             return problem(of: error, request, context)
         }
         let path = request.uri.path
-        let methods = Server.operations.filter { $0.matches(path) }.map(\.method.rawValue)
+        let methods = Server.operations(at: path).map(\.method.rawValue)
         guard methods.isEmpty else {
             let head = methods.contains("GET") ? ["HEAD"] : []
             return .methodNotAllowed(request.method.rawValue, allowed: (methods + head).sorted())

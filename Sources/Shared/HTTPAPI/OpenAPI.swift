@@ -48,7 +48,7 @@ package struct OpenAPI<Server: APIServer>: Sendable {
                     [
                         "in": .string(parameter.place.rawValue),
                         "name": .string(parameter.name),
-                        "required": .bool(parameter.place == .path),
+                        "required": .bool(parameter.isRequired),
                         "description": .string(parameter.meaning),
                         "schema": parameter.schema.description,
                     ]

@@ -76,7 +76,7 @@ extension Problem: Codable {
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,
             .preconditionFailed, .contentTooLarge, .unsupportedMediaType, .tooManyRequests,
             .requestHeaderFieldsTooLarge,
-            .internalServerError, .serviceUnavailable,
+            .internalServerError, .notImplemented, .serviceUnavailable,
         ]
         return known.first { $0.code == status }?.reasonPhrase ?? "Error"
     }

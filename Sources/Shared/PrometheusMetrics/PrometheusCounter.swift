@@ -22,3 +22,20 @@ final class PrometheusCounter: CounterHandler, Series {
         text += "\(name.text()) \(value.withLock { $0 })\n"
     }
 }
+
+/// A value that only grows, with a fraction.
+final class PrometheusFloatingPointCounter: FloatingPointCounterHandler, Series {
+    private let value = Mutex(0.0)
+
+    let type = "counter"
+
+    func increment(by amount: Double) { value.withLock { $0 += max(0, amount) } }
+
+    func reset() { value.withLock { $0 = 0 } }
+
+    var reading: SeriesReading { .value(value.withLock(\.self)) }
+
+    func write(_ name: SeriesName, to text: inout String) {
+        text += "\(name.text()) \(value.withLock { $0 }.prometheus)\n"
+    }
+}

@@ -12,12 +12,15 @@ package final class PrometheusRegistry: MetricsFactory {
     package static let maximumSeries = 10_000
 
     private let state = Mutex(State())
+    /// What each metric is, in a sentence, by its name.
+    private let help: [String: String]
 
     private struct State {
         var series: [SeriesName: any Series] = [:]
     }
 
-    package init() {}
+    /// - Parameter help: what each metric is, in a sentence, by its name. swift-metrics has no place for it.
+    package init(help: [String: String] = [:]) { self.help = help }
 
     /// All metrics as text. Metrics with the same name are next to each other.
     package func text() -> String {
@@ -26,12 +29,17 @@ package final class PrometheusRegistry: MetricsFactory {
         var family: String?
         for (name, value) in series {
             if name.name != family {
+                if let help = help[name.name] { text += "# HELP \(name.name) \(Self.escaped(help))\n" }
                 text += "# TYPE \(name.name) \(value.type)\n"
                 family = name.name
             }
             value.write(name, to: &text)
         }
         return text
+    }
+
+    private static func escaped(_ help: String) -> String {
+        help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
     }
 
     /// The values of all counters and gauges, by name and labels as the format writes them.
@@ -73,6 +81,12 @@ package final class PrometheusRegistry: MetricsFactory {
         series(label, dimensions) { PrometheusCounter() }
     }
 
+    package func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        series(label, dimensions) { PrometheusFloatingPointCounter() }
+    }
+
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(label, dimensions) { PrometheusGauge() }
     }
@@ -94,6 +108,10 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     package func destroyCounter(_ handler: any CounterHandler) {
+        if let series = handler as? any Series { forget(series) }
+    }
+
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {
         if let series = handler as? any Series { forget(series) }
     }
 

@@ -31,14 +31,12 @@ extension CertificateAuthority {
         guard chain.count <= Self.maximumChainLength, chain.allSatisfy({ $0.count <= Self.maximumCertificateBytes })
         else { throw TrustError(.tooLarge, "The certificate chain is too long or one of its certificates too large.") }
         guard let bytes = chain.first else { throw TrustError(.untrusted, "There is no certificate.") }
-        let leaf = try TrustError.reading("The certificate cannot be read.") {
-            try Certificate(derEncoded: bytes)
-        }
+        let leaf = try PeerCertificate.read(bytes)
 
         // Check the signature before anything in the certificate is used.
         let issuer = issuer(of: role)
         guard leaf.version == .v3, issuer.signed(leaf), let serial = CertificateSerial(leaf.serialNumber) else {
-            throw TrustError(.untrusted, "The certificate was not issued here for a \(role.rawValue).")
+            throw TrustError(.untrusted, "The certificate was not issued here for \(role.withArticle).")
         }
         try AcceptedPublicKey.check(leaf.publicKey)
         try Self.checkDates(of: leaf, now: mayHaveExpired ? min(now, leaf.notValidAfter.timeIntervalSince1970) : now)
@@ -51,7 +49,7 @@ extension CertificateAuthority {
             try Self.identity(of: leaf, serial: serial)
         }
         guard identity.role == role else {
-            throw TrustError(.wrongUse, "The certificate is not a \(role.rawValue)'s.")
+            throw TrustError(.wrongUse, "The certificate is not \(role.withArticle)'s.")
         }
         return identity
     }
@@ -149,4 +147,9 @@ extension CertificateAuthority {
         let attribute = subject.lazy.flatMap { $0 }.first { $0.type == CertificateIdentifiers.userID }
         return attribute.flatMap { String($0.value) }
     }
+}
+
+extension PeerRole {
+    /// The role in a sentence: `an administrator`.
+    fileprivate var withArticle: String { (self == .administrator ? "an " : "a ") + rawValue }
 }

@@ -17,7 +17,7 @@ extension ProviderIdentity {
         guard bytes.count <= CertificateAuthority.maximumCertificateBytes else {
             throw TrustError(.tooLarge, "The certificate is too large.")
         }
-        let leaf = try TrustError.reading("The certificate cannot be read.") { try Certificate(derEncoded: bytes) }
+        let leaf = try PeerCertificate.read(bytes)
         // A certificate of this service for another role, or one that looks so.
         guard leaf.extensions[oid: CertificateIdentifiers.role] == nil else {
             throw TrustError(.untrusted, "The certificate was not issued here for a provider.")

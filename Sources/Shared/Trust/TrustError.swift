@@ -58,6 +58,23 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         return "\(code.rawValue): \(reason) (\(cause))"
     }
 
+    /// The number of the TLS alert that says the same to a client (RFC 8446, 6.2).
+    package var tlsAlert: UInt8 {
+        switch code {
+        // bad_certificate: it is damaged, or a signature in it does not match.
+        case .malformed, .tooLarge, .badName, .badSignature: 42
+        // unsupported_certificate: it is of a type that is not for this use.
+        case .unsupportedKey, .unsupportedAlgorithm, .wrongUse, .unknownCriticalExtension: 43
+        case .revoked: 44
+        // certificate_expired: it has expired or is not valid yet.
+        case .expired, .notYetValid: 45
+        // certificate_unknown: any other reason.
+        case .failed: 46
+        // unknown_ca
+        case .untrusted: 48
+        }
+    }
+
     /// Runs `body`, and makes its error the cause of an error with the given code and reason.
     ///
     /// - Parameter quoting: false if the message might quote a secret.

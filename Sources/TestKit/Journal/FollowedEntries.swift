@@ -24,8 +24,8 @@ package struct FollowedEntries: AsyncSequence, Sendable {
     }
 }
 
-/// How many bytes wait for followers that are slow to read.
-final class Backlog: Sendable {
+/// How many bytes wait for clients that are slow to read: followers of the journal and of the delivery log together.
+package final class Backlog: Sendable {
     private struct State {
         var bytes = 0
         var followers = 0
@@ -34,15 +34,17 @@ final class Backlog: Sendable {
     private let state = Mutex(State())
     private let limit: Int
 
-    init(limit: Int = JournalLimits.backlogBytes) { self.limit = limit }
+    package convenience init() { self.init(limit: JournalLimits.backlogBytes) }
 
-    func makeShare() -> Share {
+    init(limit: Int) { self.limit = limit }
+
+    package func makeShare() -> Share {
         state.withLock { $0.followers += 1 }
         return Share(self)
     }
 
     /// What waits for one follower. When the last reference is released, nothing waits for it any more.
-    final class Share: Sendable {
+    package final class Share: Sendable {
         private let backlog: Backlog
         private let own = Mutex(0)
 
@@ -50,7 +52,7 @@ final class Backlog: Sendable {
 
         /// - Returns: Whether there is room for the entry. If not, those go away first for whom the most waits: followers
         ///   with at least the average.
-        func add(_ bytes: Int) -> Bool {
+        package func add(_ bytes: Int) -> Bool {
             let waiting = own.withLock { own in
                 own += bytes
                 return own
@@ -61,7 +63,7 @@ final class Backlog: Sendable {
             }
         }
 
-        func remove(_ bytes: Int) {
+        package func remove(_ bytes: Int) {
             own.withLock { $0 -= bytes }
             backlog.state.withLock { $0.bytes -= bytes }
         }

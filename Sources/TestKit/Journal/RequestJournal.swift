@@ -13,7 +13,8 @@ package final class RequestJournal: Sendable {
     /// Whether the journal is on. If not, the delivery log's events are ignored without taking the lock.
     private let isOn = Atomic(false)
     private let otherAuthorityIsKnown = Atomic(false)
-    private let backlog = Backlog()
+    /// What waits for followers that are slow to read. Other streams of the service count in it too.
+    package let backlog = Backlog()
 
     private let clock: ServiceClock?
 

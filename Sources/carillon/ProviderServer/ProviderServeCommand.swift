@@ -74,7 +74,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
             try log.logFormat ?? Self.variable("LOG_FORMAT", environment) ?? .text, environment: environment)
         var logger = Logger(label: "carillon-provider")
         logger.logLevel = try log.logLevel ?? Self.variable("LOG_LEVEL", environment) ?? .info
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(help: ProviderServerMetrics.help)
         MetricsSystem.bootstrap(metrics)
         settings.metrics = { metrics.text() }
         let server = try await ProviderServer(settings, logger: logger) { [logger] description in
@@ -125,7 +125,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
 
     /// The command that prints a link to the console.
     private var console: String {
-        "\(shellQuoted(CommandLine.arguments[0])) provider console --data \(shellQuoted(options.folder))"
+        "\(shellQuoted(ProcessArguments.program(usual: "carillon"))) provider console --data \(shellQuoted(options.folder))"
     }
 
     private struct Ready: Encodable {

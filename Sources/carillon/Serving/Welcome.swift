@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import Notifications
 import Service
@@ -44,7 +45,7 @@ struct Welcome {
 
     /// Prints the link that signs a browser in.
     private var console: String {
-        "\(shellQuoted(CommandLine.arguments[0])) console --data \(shellQuoted(folder.path))"
+        "\(shellQuoted(ProcessArguments.program(usual: "carillon"))) console --data \(shellQuoted(folder.path))"
     }
 
     /// Lines to paste into another terminal, in this order.
@@ -52,7 +53,7 @@ struct Welcome {
         guard let bundleID = description.key?.bundleID else { return [] }
         let environment: Environment = description.development == nil ? .production : .development
         guard let addresses = description.addresses(environment) else { return [] }
-        let carillon = shellQuoted(CommandLine.arguments[0])
+        let carillon = shellQuoted(ProcessArguments.program(usual: "carillon"))
         let data = "--data \(shellQuoted(folder.path))"
         var option = ""
         var code = ""

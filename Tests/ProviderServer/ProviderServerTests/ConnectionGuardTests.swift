@@ -133,16 +133,6 @@ import Trust
         }
     }
 
-    /// Programs send whole URLs to proxies. The URL names another host than `Host`.
-    @Test func `A request for a whole URL is refused`() async throws {
-        try await TestProvider.run { provider in
-            let client = try await RawClient.connect(provider)
-            try await client.write("GET http://evil.example/health HTTP/1.1\r\nhost: x\r\n\r\n")
-            let answer = await client.readToEnd()
-            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
-        }
-    }
-
     @Test func `While a request is under way, no time closes its connection, and then the idle time begins anew`()
         throws
     {

@@ -45,6 +45,30 @@ struct FileDeliveryLogTests {
         }
     }
 
+    @Test(arguments: [1, 3, 4, 100])
+    func `A read has a limit, and the next one goes on in the same block`(_ limit: Int) async throws {
+        try await withTemporaryPath { folder in
+            let log = try Self.log(folder)
+            // Two blocks, each of several events.
+            for numbers in [1...7, 8...12] as [ClosedRange<UInt64>] {
+                for number in numbers { log.record(Example.event(number)) }
+                await log.flush()
+            }
+            var reader = DeliveryLogReader(folder: folder)
+            var read: [LogRecord] = []
+            var positions: [LogPosition] = []
+            while true {
+                let page = try reader.next(atMost: limit)
+                guard !page.isEmpty else { break }
+                #expect(page.count <= limit)
+                read += page.map(\.record)
+                positions += page.map(\.position)
+            }
+            #expect(read == (1...12).map { .event(Example.event($0), tokenKey: 0) })
+            #expect(Set(positions).count == 12)
+        }
+    }
+
     @Test
     func `Recorded events are written without a further call`() async throws {
         try await withTemporaryPath { folder in

@@ -67,13 +67,6 @@ struct AccessRulesTests {
         #expect(status(Self.authorized, host: host) == nil)
     }
 
-    @Test func `A request with two hosts is refused`() {
-        guard let host = HTTPField.Name("Host") else { return #expect(Bool(false)) }
-        for caller in [ManagementCaller.socket, .network(isLoopback: true)] {
-            #expect(status(Self.authorized.merging([host: "127.0.0.1:2198"]) { $1 }, from: caller) == 400)
-        }
-    }
-
     @Test func `The authorities need no key on a loopback address, and with a store in memory nowhere`() {
         let (loopback, other) = (
             ManagementCaller.network(isLoopback: true), ManagementCaller.network(isLoopback: false)
@@ -120,15 +113,6 @@ struct AccessRulesTests {
     @Test(arguments: ["application/json", "Application/JSON; charset=utf-8"])
     func `A JSON request is allowed`(_ type: String) {
         #expect(status(Self.authorized.merging([.contentType: type]) { $1 }) == nil)
-    }
-
-    @Test func `A target that is a whole URL is refused`() {
-        let rules = AccessRules(host: "127.0.0.1", hostnames: [], key: Self.key)
-        let request = HTTPRequest(
-            method: .get, scheme: "http", authority: "127.0.0.1", path: "http://evil.example/v1/teams")
-        let refusal = rules.refusal(
-            of: request, from: .socket, access: .everybody, trust: AdministratorTrust(), now: Self.now)
-        #expect(refusal?.status == 400)
     }
 
     @Test func `Over TLS an administrator's certificate gives access until it expires`() throws {

@@ -1,11 +1,13 @@
 import CommonTesting
 import Foundation
-import HTTPAPI
 import HTTPTypes
 import Notifications
+import Rehearsals
 import Testing
 
+@testable import HTTPAPI
 @testable import Management
+@testable import ServiceTesting
 
 /// `/openapi.json` and docs/administration.md list the operations of the router.
 struct OpenAPITests {
@@ -70,7 +72,10 @@ struct OpenAPITests {
         let reference: JSONValue = ["$ref": "#/components/schemas/WaitedInVain"]
         #expect(timedOut["content"] == ["application/json": ["schema": reference]])
         #expect(schemas["WaitedInVain"] != nil && schemas["NearMiss"] != nil)
-        let answer: JSONValue = ["matched": 1, "nearest": [["request": [:], "differs": ["topic"]]]]
+        let request: JSONValue = [
+            "number": 1, "time": 2, "connection": "c1", "environment": "development", "protocol": "http2",
+        ]
+        let answer: JSONValue = ["matched": 1, "nearest": [["request": request, "differs": ["topic"]]]]
         try ManagementSchemas.waitedInVain.check(answer)
         #expect(throws: (any Error).self) { try ManagementSchemas.waitedInVain.check(["status": 408]) }
     }
@@ -85,5 +90,48 @@ struct OpenAPITests {
             for case .object(let operation) in path.values { names.append(operation["operationId"] ?? .null) }
         }
         #expect(Set(names).count == ManagementOperations.all.count)
+    }
+
+    @Test func `The journal's requests have the form that is described`() async throws {
+        try await TestService.runInMemory { test in
+            let client = try await test.connectProvider()
+            for token in ["00", try await test.makeDeviceToken()] {
+                _ = try await client.send(
+                    ProviderHeaders(token, token: try test.providerToken()).fields, body: #"{"aps":{"alert":"x"}}"#)
+            }
+            let answer = try await test.ask("GET", "/v1/requests")
+            let requests = try #require(JSONValue(Array(answer.body)))
+            try Schema.array(ManagementSchemas.request, count: 2...2).check(requests)
+        }
+    }
+
+    @Test func `The schema of a rehearsal takes what its reader takes`() throws {
+        let faults: [JSONValue] = [
+            ["answer": ["reason": "TooManyRequests", "retryAfter": 1]], ["delay": "PT1S"], ["hang": true],
+            ["settings": ["maxConcurrentStreams": 1]], ["goAway": [:]], ["close": "rst"], ["reset": "REFUSED_STREAM"],
+            ["tls": ["versions": ["1.2"]]], ["certificate": "expired"], ["handshake": "reset"], ["duplicate": 2],
+        ]
+        for fault in faults {
+            let document: JSONValue = ["seed": 1, "ttl": "PT1M", "rules": [["when": ["first": 2], "fault": fault]]]
+            #expect(throws: Never.self, "\(fault)") { try Rehearsal(document) }
+            #expect(throws: Never.self, "\(fault)") { try ManagementSchemas.newRehearsal.check(document) }
+        }
+        #expect(throws: Problem.self) { try ManagementSchemas.newRehearsal.check(["rule": []]) }
+        #expect(throws: Problem.self) { try ManagementSchemas.newRehearsal.check(["rules": [["fault": ["x": true]]]]) }
+    }
+
+    @Test func `A path has its own methods, although it also has the form of another`() {
+        let methods = ManagementAPI.operations(at: "/v1/requests/wait").map(\.method)
+        #expect(methods == [.post])
+        for operation in ManagementOperations.all where !operation.path.contains("{") {
+            let own = ManagementOperations.all.filter { $0.path == operation.path }.map(\.method)
+            #expect(ManagementAPI.operations(at: operation.path).map(\.method) == own)
+        }
+    }
+
+    @Test func `The app of channels is a required parameter`() throws {
+        for operation in ManagementOperations.all {
+            for parameter in operation.parameters where parameter.name == "bundleID" { #expect(parameter.isRequired) }
+        }
     }
 }

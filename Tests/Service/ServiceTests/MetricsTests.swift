@@ -15,6 +15,8 @@ import Testing
         try await CarillonProcess.with { service in
             let url = try #require(try ServiceDescription.read(DataFolder(service.data)).management).url
             let identity = try await service.activate()
+            let untouched = try await get("\(url)/metrics").output.replacing("\n200", with: "\n")
+            #expect(try await MetricsLint.faults(untouched) == [])
             let token = try await service.register("com.example.app", on: identity)
             #expect(try await service.send(alert: "Hello", to: token).status == 200)
             #expect(try await service.send(alert: "Hello", to: token, topic: "com.example.other").status == 400)
@@ -36,6 +38,7 @@ import Testing
                 #expect(text.contains("carillon_pending_stores 0\n"))
                 #expect(text.contains("carillon_delivery_log_lost_total 0\n"))
                 #expect(text.hasSuffix("\n200"))
+                #expect(try await MetricsLint.faults(String(text.dropLast(4)) + "\n") == [])
             }
         }
     }

@@ -71,4 +71,49 @@ struct ShutdownTests {
             #expect(goAways == [#"{"reason":"Shutdown"}"#])
         }
     }
+
+    /// The preface, empty SETTINGS, and a request for notifications (RFC 9113, 3.4; RFC 7541, 6.2.2).
+    private static var listening: [UInt8] {
+        var block: [UInt8] = []
+        for (name, value) in [
+            (":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/1/notifications"),
+        ] {
+            block += [0, UInt8(name.utf8.count)] + name.utf8 + [UInt8(value.utf8.count)] + value.utf8
+        }
+        return Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
+            + [0, 0, UInt8(block.count), 1, 5, 0, 0, 0, 1] + block
+    }
+
+    /// Clients on python-h2 take every frame after GOAWAY for a fault.
+    @Test(arguments: [true, false])
+    func `A device that reads nothing after GOAWAY has had its last line, and the shutdown does not wait for it`(
+        _ answersPing: Bool
+    ) async throws {
+        try await TestService.run {
+            $0.shutdownTimeout = .seconds(60)
+        } _: { test in
+            let (data, headers, ping, goAway): (UInt8, UInt8, UInt8, UInt8) = (0, 1, 6, 7)
+            let client = try await ByteClient.connect(
+                port: try test.port(\.courier), authorityFile: test.description.ca,
+                certificate: try await test.makeDeviceCertificate(), protocols: ["h2"])
+            try await client.write(Self.listening)
+            var kinds: [UInt8] = []
+            var text = ""
+            while kinds.last != goAway, let head = await client.read(9) {
+                let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+                let payload = try required(await client.read(length))
+                kinds.append(head[3])
+                if head[3] == headers { test.stop() }
+                if head[3] == data { text += String(decoding: payload, as: UTF8.self) }
+                let isAcknowledgement = head[4] & 1 == 1
+                if head[3] == ping, !isAcknowledgement, answersPing {
+                    try await client.write([0, 0, 8, 6, 1, 0, 0, 0, 0] + payload)
+                }
+            }
+            #expect(kinds.last == goAway)
+            #expect(text.contains(#"{"end":"shutdown"}"#), "\(text)")
+            // The service closes the connection, although the client holds it open.
+            #expect(await client.readToEnd() == [])
+        }
+    }
 }

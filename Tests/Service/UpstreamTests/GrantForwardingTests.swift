@@ -128,7 +128,7 @@ import Testing
                 #"carillon_grant_forwarded_total{grant="\#(two.grant)"} 1"#,
                 #"carillon_grant_answers_total{grant="\#(one.grant)",outcome="200"} 2"#,
                 #"carillon_grant_answers_total{grant="\#(one.grant)",outcome="BadDeviceToken"} 1"#,
-                #"carillon_grant_upstream_milliseconds_total{grant="\#(one.grant)"} "#,
+                #"carillon_grant_upstream_seconds_total{grant="\#(one.grant)"} "#,
             ] {
                 #expect(text.contains(line), "\(line)")
             }

@@ -1,6 +1,7 @@
-import Connections
 import NIOCore
 import Testing
+
+@testable import Connections
 
 @Suite("The names in a ClientHello")
 struct ClientHelloTests {
@@ -54,11 +55,28 @@ struct ClientHelloTests {
 
     @Test(
         arguments: [
-            Array("GET / HTTP/1.1".utf8), [22, 3, 1, 0, 1, 2], [22, 3, 1, 255, 255], [22, 3, 1, 0, 4, 1, 0, 0, 9],
-            [21, 3, 3, 0, 2],
+            Array("GET / HTTP/1.1".utf8), [22, 3, 1, 0, 1, 2], [22, 3, 1, 255, 255], [22, 3, 1, 0, 4, 1, 0, 64, 0],
+            [21, 3, 3, 0, 2], [22, 3, 1, 0, 0], [22, 3, 1, 0, 5, 1, 0, 0, 0, 0],
         ] as [[UInt8]])
     func `Bytes that are not a hello are unreadable`(_ bytes: [UInt8]) {
         #expect(Self.read(bytes) == .unreadable)
+    }
+
+    /// Somebody in between can divide it without being noticed, because the records are not protected yet.
+    @Test(arguments: [1, 3, 4, 5, 40])
+    func `A hello in many records is read as a whole`(_ size: Int) throws {
+        let bytes = Self.hello(Self.serverName("a") + Self.protocols(["h3"]))
+        let message = bytes.dropFirst(5)
+        var divided: [UInt8] = []
+        for start in stride(from: message.startIndex, to: message.endIndex, by: size) {
+            let part = message[start..<min(start + size, message.endIndex)]
+            divided += [22, 3, 3] + Self.int16(part.count) + part
+        }
+        guard case .hello(let hello) = Self.read(divided) else { throw Unreadable() }
+        #expect(hello.protocols == ["h3"])
+        var reader = ClientHello.Reader()
+        for count in divided.indices { #expect(reader.read(ByteBuffer(bytes: divided[..<count])) == .incomplete) }
+        #expect(reader.read(ByteBuffer(bytes: divided)) == .hello(hello))
     }
 
     @Test

@@ -51,18 +51,66 @@ struct RequestGuardTests {
         #expect(try head()?.headers["connection"] == ["close"])
     }
 
-    @Test(arguments: ["http://evil.example/metrics", "HTTP://127.0.0.1/", "evil.example:443", "metrics"])
-    func `A target that is no path is refused, because it may name a second host`(_ target: String) throws {
+    @Test(arguments: [
+        "ftp://127.0.0.1/", "http:///metrics", "http://me@127.0.0.1/", "evil.example:443", "metrics", "*",
+    ])
+    func `A target that is neither a path nor a whole URL is refused`(_ target: String) throws {
         try addGuard()
         try send(target, .GET)
         #expect(try status() == 400)
         #expect(try channel.readInbound(as: HTTPRequestPart.self) == nil)
+        // Nothing that follows is read.
+        try send("/", .GET)
+        #expect(try channel.readInbound(as: HTTPRequestPart.self) == nil)
+    }
+
+    @Test(arguments: [
+        ("http://evil.example/metrics?a=/b", "evil.example", "/metrics?a=/b"),
+        ("HTTPS://[::1]:2198", "[::1]:2198", "/"), ("http://evil.example?a", "evil.example", "/?a"),
+    ])
+    func `The host of a whole URL takes the place of the field`(_ url: String, _ host: String, _ path: String) throws {
+        try addGuard()
+        try send(url, .GET)
+        guard case .head(let head)? = try channel.readInbound(as: HTTPRequestPart.self) else {
+            Issue.record("The request was not passed on.")
+            return
+        }
+        #expect(head.authority == host && head.path == path)
+    }
+
+    @Test(
+        arguments: [
+            (nil, [], nil), ("127.0.0.1", ["evil.example"], nil), ("127.0.0.1", ["127.0.0.1", "127.0.0.2"], nil),
+            ("", [], nil), ("a b", [], nil), (nil, ["a", "b"], nil), (nil, ["Example.com:1"], "Example.com:1"),
+            ("127.0.0.1", ["127.0.0.1"], "127.0.0.1"),
+        ] as [(String?, [String], String?)])
+    func `A request over HTTP 2 has to name one host as well`(
+        _ authority: String?, _ hosts: [String], _ named: String?
+    )
+        throws
+    {
+        try channel.pipeline.syncOperations.addHandler(RequestGuard(Self.limits))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        var head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/")
+        let field = try #require(HTTPField.Name("host"))
+        for host in hosts { head.headerFields.append(HTTPField(name: field, value: host)) }
+        try channel.writeInbound(HTTPRequestPart.head(head))
+        guard case .head(let passed)? = try channel.readInbound(as: HTTPRequestPart.self) else {
+            #expect(named == nil)
+            guard case .head(let refusal)? = try channel.readOutbound(as: HTTPResponsePart.self) else {
+                Issue.record("The request was not answered.")
+                return
+            }
+            #expect(refusal.status == .badRequest)
+            return
+        }
+        #expect(passed.authority == named && passed.headerFields.isEmpty)
     }
 
     @Test(arguments: ["/", "/v1/teams?after=http://evil.example/", "*"])
     func `A path is passed on as it is`(_ target: String) throws {
         try addGuard()
-        try send(target, .GET)
+        try send(target, .OPTIONS)
         guard case .head(let head)? = try channel.readInbound(as: HTTPRequestPart.self) else {
             Issue.record("The request was not passed on.")
             return

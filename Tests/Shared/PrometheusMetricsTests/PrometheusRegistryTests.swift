@@ -28,6 +28,13 @@ struct PrometheusRegistryTests {
     }
 
     @Test
+    func `A metric whose sentence is known has it before its type`() {
+        let registry = PrometheusRegistry(help: ["a_total": "What\\it\nis."])
+        FloatingPointCounter(label: "a_total", factory: registry).increment(by: 0.5)
+        #expect(registry.text() == "# HELP a_total What\\\\it\\nis.\n# TYPE a_total counter\na_total 0.5\n")
+    }
+
+    @Test
     func `Two handlers with the same name and labels count together`() {
         for _ in 0..<2 { Counter(label: "a", dimensions: [("x", "y")], factory: registry).increment() }
         #expect(lines.last == #"a{x="y"} 2"#)

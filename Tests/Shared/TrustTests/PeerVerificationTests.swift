@@ -71,6 +71,32 @@ struct PeerVerificationTests {
     }
 
     @Test
+    func `A certificate that says in two ways how it was signed is refused`() throws {
+        let forgery = try forgery()
+        let whole = try DER.parse(forgery.chain()[0])
+        guard case .constructed(let nodes) = whole.content, let signed = Array(nodes).first else {
+            Issue.record("not a certificate")
+            return
+        }
+        var fields = Array(signed.encodedBytes)
+        // ecdsa-with-SHA256 becomes ecdsa-with-SHA384 in the signed part, and a valid signature with SHA-256 is made.
+        let name: [UInt8] = [6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2]
+        let place = try #require(fields.firstRange(of: name))
+        fields[place.upperBound - 1] = 3
+        let signature = try forgery.signer.signature(for: Data(fields)).derRepresentation
+        var serializer = DER.Serializer()
+        try serializer.appendConstructedNode(identifier: .sequence) { serializer in
+            serializer.serializeRawBytes(fields)
+            serializer.serializeRawBytes([0x30, UInt8(name.count)] + name)
+            try serializer.serialize(ASN1BitString(bytes: ArraySlice(signature)))
+        }
+        expect(.malformed) { try verify([serializer.serializedBytes]) }
+        // Without the change it is a certificate of this authority.
+        fields[place.upperBound - 1] = 2
+        #expect(fields == Array(signed.encodedBytes))
+    }
+
+    @Test
     func `A chain without a certificate is refused`() {
         expect(.untrusted) { try verify([]) }
     }

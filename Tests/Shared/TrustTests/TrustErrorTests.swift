@@ -15,6 +15,15 @@ struct TrustErrorTests {
                 == "malformed: It is broken. (a bit)")
     }
 
+    @Test(
+        arguments: [
+            (TrustError.Code.revoked, 44), (.expired, 45), (.notYetValid, 45), (.untrusted, 48), (.malformed, 42),
+            (.wrongUse, 43),
+        ] as [(TrustError.Code, UInt8)])
+    func `Have the number of a TLS alert`(_ code: TrustError.Code, _ alert: UInt8) {
+        #expect(TrustError(code, "x").tlsAlert == alert)
+    }
+
     @Test
     func `Shorten a long cause`() {
         let error = TrustError(.failed, "x", cause: Cause(description: String(repeating: "a", count: 1000)))

@@ -78,7 +78,7 @@ final class ByteClient {
 }
 
 /// Passes on what arrives, until the connection ends.
-private final class Arrivals: ChannelInboundHandler, Sendable {
+final class Arrivals: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     private let continuation: AsyncStream<[UInt8]>.Continuation
 

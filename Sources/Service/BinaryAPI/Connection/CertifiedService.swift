@@ -19,9 +19,9 @@ package protocol CertifiedService: ConnectionService where Peer == ProviderIdent
 extension CertifiedService {
     package var refusesConnection: Bool { false }
 
-    package static func refusal(of hello: ClientHello) -> String? {
-        hello.offersHTTP2 ? "It offers HTTP/2 on a port of the binary API." : nil
-    }
+    package static var protocols: [String] { [] }
+
+    package static func alert(for error: any Error) -> UInt8? { (error as? TrustError)?.tlsAlert }
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try certificates.admit(chain) }
 

@@ -59,7 +59,7 @@ extension ManagementOperations {
 
     /// The parameters that identify the owner of a channel. A channel's ID does not reveal its app and its environment.
     private static let channelParameters: [Parameter] = [
-        .query("bundleID", .string(.bundleID), "The app of the channels, required."),
+        .query("bundleID", .string(.bundleID), "The app of the channels.", isRequired: true),
         .query(
             "environment", .string(.environment), "The environment of the channels; development if it is not given."),
     ]

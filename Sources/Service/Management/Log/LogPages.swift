@@ -38,7 +38,7 @@ final class LogPages: Sendable {
     }
 
     private func read() throws -> [Item]? {
-        let records = try reader.withLock { try $0.next() }
+        let records = try reader.withLock { try $0.next(atMost: ManagementLimits.logPage) }
         guard !records.isEmpty else { return nil }
         return records.compactMap { position, record in
             var address = NotificationSubject.Address.unknown

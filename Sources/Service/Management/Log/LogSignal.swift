@@ -29,6 +29,9 @@ package final class LogSignal: Sendable {
         fileprivate let name: UInt64
     }
 
+    /// Whether the service ends.
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
     /// Adds a reader. The caller must remove it with ``remove(_:)``.
     func add() -> WakeUps {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -2,6 +2,7 @@ import Delivery
 import DeliveryLogFiles
 import HTTPAPI
 import Hummingbird
+import Journal
 import NIOCore
 
 /// Writes the delivery log into an answer, as lines of JSON or as server-sent events. The answer may go on without
@@ -16,6 +17,8 @@ struct LogStream: Sendable {
     let limit: Int
     /// Whether to show only a sample of the entries when many arrive.
     let isSampled: Bool
+    /// What waits for this client, among all clients that do not read.
+    let share: Backlog.Share
     /// Registers a closure that is called when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
@@ -65,17 +68,32 @@ struct LogStream: Sendable {
         to writer: inout any ResponseBodyWriter,
     ) async throws -> Int {
         let before = left
-        while left > 0 {
-            guard let page = try await pages.next() else { break }
+        var readsAfterEnd = 0
+        while left > 0, readsAfterEnd < ManagementLimits.readsAfterEnd, let page = try await pages.next() {
+            if isFollowing, source.signal.hasEnded { readsAfterEnd += 1 }
             let accounts = accounts.current
             let wanted = page.lazy.filter { filter.wants($0, accounts) }.prefix(left)
             var text = ""
             for item in wanted {
                 text += form.line(item.entry.json, id: item.position)
                 left -= 1
+                guard text.utf8.count >= ManagementLimits.logPieceBytes else { continue }
+                try await write(text, to: &writer)
+                text = ""
             }
-            if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
+            if !text.isEmpty { try await write(text, to: &writer) }
         }
         return before - left
     }
+
+    /// - Throws: if too much waits for all clients together, and the most for this one. The connection then ends.
+    @concurrent private func write(_ text: String, to writer: inout any ResponseBodyWriter) async throws {
+        let bytes = text.utf8.count
+        defer { share.remove(bytes) }
+        guard share.add(bytes) else { throw TooMuchWaits() }
+        try await writer.write(ByteBuffer(string: text))
+    }
 }
+
+/// What waits for clients that do not read has exceeded its limit.
+struct TooMuchWaits: Error {}

@@ -2,6 +2,7 @@ import Delivery
 import DeliveryLogFiles
 import HTTPAPI
 import Hummingbird
+import Journal
 import Notifications
 
 // The delivery log.
@@ -74,6 +75,7 @@ extension ManagementAPI {
             isFollowing: call.isOn("follow"),
             limit: call.query("limit") == nil ? .max : call.limit,
             isSampled: call.isOn("sample") && call.isOn("follow"),
+            share: backlog.makeShare(),
             whenOver: { call.caller.whenOver($0) },
         )
         let permit = stream.isFollowing ? try streams.acquire() : nil

@@ -152,8 +152,3 @@ extension ManagementMessages.Rehearsal {
             })
     }
 }
-
-extension ManagementSchemas {
-    /// The schema allows any object, because `Rehearsal` checks the contents and gives a pointer to the fault.
-    static let newRehearsal = Schema.named("NewRehearsal", .openObject)
-}

@@ -42,16 +42,6 @@ struct AccessRules: Sendable {
         trust: AdministratorTrust,
         now: Timestamp,
     ) -> Problem? {
-        // Only requests to proxies contain a whole URL (RFC 9112, 3.2.2), which would name a second host beside
-        // `Host`.
-        guard request.path?.hasPrefix("/") == true else {
-            return Problem(400, "The request's target has to be a path, as in /v1/teams.")
-        }
-        // This server uses the first `Host`. A proxy might use the second one (RFC 9112, 3.2), so refuse a request
-        // with two.
-        guard !request.headerFields.contains(where: { $0.name.canonicalName == "host" }) else {
-            return Problem(400, "The request has more than one Host header field.")
-        }
         switch caller {
         case .socket: return nil
         case .network(let isLoopback):

@@ -55,6 +55,10 @@ final class ManagementService: ConnectionService {
         return identity
     }
 
+    static var protocols: [String] { ["http/1.1"] }
+
+    static func alert(for error: any Error) -> UInt8? { (error as? TrustError)?.tlsAlert }
+
     func open(_ accepted: AcceptedConnection, from peer: AdministratorIdentity?) -> (any ServedConnection)? {
         let caller: ManagementCaller =
             switch transport {

@@ -36,7 +36,9 @@ extension ManagementOperations {
                         + "at a time, and reports the number of the others as {\"leftOut\":n}."),
                 .query("limit", .integer(1...Int64(APILimits.listItems)), "How many at most."),
             ],
-            answer: .other([MediaType.json, StreamForm.lines.mediaType, StreamForm.events.mediaType])
+            answer: .json(
+                .array(ManagementSchemas.request),
+                others: [StreamForm.lines.mediaType, StreamForm.events.mediaType])
         ) { api, call in
             try api.requests(call)
         },
@@ -125,7 +127,8 @@ extension ManagementAPI {
         let (permit, form) = (try streams.acquire(), StreamForm(call.request))
         if call.isOn("sample"), call.isOn("changes") {
             let stream = SampledRequestStream(
-                journal: journal, match: match, form: form, whenOver: { call.caller.whenOver($0) })
+                journal: journal, match: match, form: form, share: backlog.makeShare(),
+                whenOver: { call.caller.whenOver($0) })
             return form.answer(permit) { try await stream.write(to: &$0) }
         }
         let entries = journal.follow(match, changes: call.isOn("changes")) { call.caller.whenOver($0) }

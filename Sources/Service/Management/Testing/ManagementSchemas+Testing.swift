@@ -7,7 +7,26 @@ extension ManagementSchemas {
 
     private static func named(_ name: String, _ members: [Schema.Member]) -> Schema { .named(name, .object(members)) }
 
-    static let waited = named("Waited", [.required("requests", .array(.openObject))])
+    /// A request of the journal, as `JournalEntry` writes it.
+    static let request = named(
+        "RecordedRequest",
+        [
+            .required("number", moment, "Its number; the first one has 1."),
+            .required("time", moment, "When it came, in milliseconds since 1970."),
+            .required("connection", text), .required("environment", text), .required("protocol", text),
+            .optional("serverName", text), .optional("client", text), .optional("alert", text),
+            .optional("cause", text),
+            .optional("team", text), .optional("keyID", text), .optional("certificate", text),
+            .optional("unverified", .boolean), .optional("headers", .openObject), .optional("token", text),
+            .optional("device", text), .optional("activityToken", text), .optional("topic", text),
+            .optional("channel", text), .optional("payload", .openObject, "If the body is a JSON object."),
+            .optional("body", text, "If it is not."), .optional("bodyBytes", moment),
+            .optional("status", .integer(0...599)), .optional("reason", text), .optional("apnsID", text),
+            .optional("outcome", text), .optional("rule", text, "The rule of a rehearsal that fired."),
+            .optional("forwarded", .boolean), .optional("own", text), .optional("captured", .boolean),
+        ])
+
+    static let waited = named("Waited", [.required("requests", .array(request))])
     static let waitedInVain = named(
         "WaitedInVain",
         [
@@ -18,7 +37,7 @@ extension ManagementSchemas {
                     named(
                         "NearMiss",
                         [
-                            .required("request", .openObject),
+                            .required("request", request),
                             .required("differs", .array(text), "The keys of the match that differ."),
                         ])), "The requests that differ least."),
         ])

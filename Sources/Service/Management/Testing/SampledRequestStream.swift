@@ -9,6 +9,8 @@ struct SampledRequestStream: Sendable {
     let journal: RequestJournal
     let match: RequestMatch
     let form: StreamForm
+    /// What waits for this client, among all clients that do not read.
+    let share: Backlog.Share
     /// Registers a closure to call when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
@@ -27,7 +29,11 @@ struct SampledRequestStream: Sendable {
         for await _ in ticks {
             let batch = sample.nextBatch()
             if !batch.isEmpty {
-                try await writer.write(ByteBuffer(string: text(batch)))
+                let lines = text(batch)
+                let bytes = lines.utf8.count
+                defer { share.remove(bytes) }
+                guard share.add(bytes) else { throw TooMuchWaits() }
+                try await writer.write(ByteBuffer(string: lines))
                 lastWrite = .now
             } else if form == .events, lastWrite.duration(to: .now) >= ManagementLimits.keepAlive {
                 try await writer.write(StreamForm.keepAlive)

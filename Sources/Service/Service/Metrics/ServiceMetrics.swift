@@ -21,7 +21,7 @@ final class ServiceMetrics: Sendable {
     private let devices: Meter
     private let pendingStores: Meter
     private let memory: Meter
-    private let registry = PrometheusRegistry()
+    private let registry = PrometheusRegistry(help: MetricHelp.texts)
     var factory: any MetricsFactory { registry }
 
     init() {

@@ -155,37 +155,16 @@ final class ServerCertificate: Sendable {
     static func configuration(_ kind: Kind, chainPEM: [UInt8], keyPEM: [UInt8]) throws -> TLSConfiguration {
         let chain = try PEM(chainPEM).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
         let key = try NIOSSLPrivateKey(bytes: PEM(keyPEM).privateKey, format: .der)
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        // `CertificateAuthority` supplies the roots for checking client certificates. Without this line, the library
-        // would read the system's roots, which a minimal container does not have.
-        tls.trustRoots = .certificates([])
-        // The Guide requires TLS 1.2 or later (2.3.3).
-        tls.minimumTLSVersion = .tlsv12
-        // For TLS 1.2, HTTP/2 requires ephemeral keys and authenticated encryption (RFC 9113, 9.2.2). All cipher suites
-        // of TLS 1.3 have both.
-        tls.cipherSuiteValues = [
-            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        ]
-        tls.applicationProtocols = ["h2"]
-        // Wait only one second for a peer's close_notify. The default of five seconds is too long if a peer keeps
-        // sending after GOAWAY.
-        tls.shutdownTimeout = .seconds(1)
+        return switch kind {
         // Client certificates are optional: providers may use tokens, and a device that is not activated has no
         // certificate yet.
-        tls.certificateVerification = .optionalVerification
-        switch kind {
-        case .http2: break
+        case .http2:
+            ListenerTLS.configuration(chain: chain, key: key, protocols: ["h2"], clientCertificates: .optional)
+        // Require a client certificate, because nothing else identifies the sender (Guide, 3.1.1).
         case .binary:
-            // Allow more cipher suites here, because clients of the binary API may be old.
-            tls.cipherSuites = defaultCipherSuites
-            tls.applicationProtocols = []
-            // Require a client certificate, because nothing else identifies the sender (Guide, 3.1.1).
-            tls.certificateVerification = .noHostnameVerification
-        case .management: tls.applicationProtocols = ["http/1.1"]
+            ListenerTLS.configuration(chain: chain, key: key, protocols: [], clientCertificates: .required)
+        case .management:
+            ListenerTLS.configuration(chain: chain, key: key, protocols: ["http/1.1"], clientCertificates: .optional)
         }
-        return tls
     }
 }

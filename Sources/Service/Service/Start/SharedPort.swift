@@ -16,10 +16,9 @@ final class SharedPort<Legacy: CertifiedService>: ConnectionService {
 
     init(_ service: Service) { self.service = service }
 
-    /// Why to refuse a client, if the legacy protocol refuses it; nil for a client that offers HTTP/2.
-    static func refusal(of hello: ClientHello) -> String? {
-        hello.offersHTTP2 ? nil : Legacy.refusal(of: hello)
-    }
+    static var protocols: [String] { Legacy.protocols + ChannelAPI.protocols }
+
+    static func alert(for error: any Error) -> UInt8? { Legacy.alert(for: error) }
 
     func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
         switch service {

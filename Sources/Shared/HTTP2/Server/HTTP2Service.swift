@@ -20,11 +20,7 @@ package protocol HTTP2Service: ConnectionService {
 extension HTTP2Service {
     package var refusesConnection: Bool { false }
 
-    /// A client that offers only other protocols would not understand HTTP/2 (RFC 7301, 3.2). A client that offers none
-    /// may still speak it.
-    package static func refusal(of hello: ClientHello) -> String? {
-        hello.protocols.isEmpty || hello.offersHTTP2 ? nil : "It offers no HTTP/2 (ALPN h2)."
-    }
+    package static var protocols: [String] { ["h2"] }
 
     package func open(_ accepted: AcceptedConnection, from peer: Peer?) -> (any ServedConnection)? {
         guard !refusesConnection else { return nil }

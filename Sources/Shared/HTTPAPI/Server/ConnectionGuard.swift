@@ -108,10 +108,15 @@ package final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHand
 package struct GuardedChannel<Base: HTTPChannelHandler>: HTTPChannelHandler {
     private let base: Base
     private let times: ConnectionGuard.Times
+    private let addFirst: @Sendable (any Channel) throws -> Void
 
-    package init(base: Base, times: ConnectionGuard.Times) {
+    /// - Parameter addFirst: adds handlers that come before those of the server.
+    package init(
+        base: Base, times: ConnectionGuard.Times, addFirst: @escaping @Sendable (any Channel) throws -> Void = { _ in }
+    ) {
         self.base = base
         self.times = times
+        self.addFirst = addFirst
     }
 
     package var responder: Responder { base.responder }
@@ -119,6 +124,7 @@ package struct GuardedChannel<Base: HTTPChannelHandler>: HTTPChannelHandler {
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         do {
             try channel.pipeline.syncOperations.addHandler(ConnectionGuard(times))
+            try addFirst(channel)
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }

@@ -48,7 +48,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         if let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self) {
             isHTTP1 = true
             // This can fail only if the channel is being closed.
-            try? context.pipeline.syncOperations.addHandler(RequestTargetCheck(), position: .before(codec))
+            try? context.pipeline.syncOperations.addHandler(RequestHeadCheck(), position: .before(codec))
         }
     }
 
@@ -70,7 +70,12 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         switch unwrapInboundIn(data) {
-        case .head(let head):
+        case .head(var head):
+            do throws(Problem) {
+                if !isHTTP1 { head = try RequestHeadRules.checked(head) }
+            } catch {
+                return refuse(error, context)
+            }
             // The client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1).
             if head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
@@ -83,6 +88,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
             // The memory for the answers to requests that a client sends ahead has to be bounded.
             guard unanswered <= RequestLimits.requestsAhead else { return context.close(promise: nil) }
             schedule(at: now + limits.request, context)
+            return context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body(let part):
             arrived += part.readableBytes
             if unanswered == 0 { drained += part.readableBytes }
@@ -170,14 +176,18 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
                     "The header fields may have \(RequestLimits.headerBytes) bytes, and there may be "
                         + "\(RequestLimits.headerFields) of them."), context)
         case let problem as Problem: refuse(problem, context)
+        // Hummingbird would answer these itself, also if the request has its answer already.
+        case is HTTPParserError, is HTTP1TypeConversionError:
+            refuse(Problem(400, "The request cannot be read: it is not HTTP/1.1."), context)
         default: context.fireErrorCaught(error)
         }
     }
 
     /// Answers the request that is arriving with a problem, and closes the channel. If another answer is not complete,
-    /// the channel is closed without this one.
+    /// the channel is closed without this one. If this request has its answer already, it gets no second one.
     private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
         let others = began == nil ? unanswered : unanswered - 1
+        guard others >= 0 else { return linger(context) }
         guard !isAnswering, others == 0 else { return context.close(promise: nil) }
         let body = ByteBuffer(string: problem.document.text)
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
@@ -202,23 +212,5 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         unread = context.eventLoop.assumeIsolated().scheduleTask(in: RequestLimits.linger) {
             context.close(promise: nil)
         }
-    }
-}
-
-/// Refuses a request whose target is a whole URL, as clients send it to proxies (RFC 9112, 3.2.2). The URL would name a
-/// second host beside `Host`, and the next handler throws it away.
-private final class RequestTargetCheck: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
-
-    private var hasRefused = false
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasRefused else { return }
-        if case .head(let head) = unwrapInboundIn(data), !head.uri.hasPrefix("/"), head.uri != "*" {
-            hasRefused = true
-            return context.fireErrorCaught(
-                Problem(400, "The request's target has to be a path, as in /v1/teams."))
-        }
-        context.fireChannelRead(data)
     }
 }
