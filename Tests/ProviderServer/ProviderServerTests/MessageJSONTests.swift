@@ -1,5 +1,6 @@
 import CampaignStore
 import HTTPAPI
+import NIOHTTP1
 import Notifications
 import Testing
 
