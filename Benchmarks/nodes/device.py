@@ -50,7 +50,7 @@ class Connection:
         writer.write(
             PREFACE + frame(SETTINGS, 0, 0, b"\x00\x04\x7f\xff\xff\xff")
             + frame(WINDOW_UPDATE, 0, 0, (2**31 - 65_536 - 1).to_bytes(4, "big")))
-        self.ended, self.stream_ended = asyncio.Event(), asyncio.Event()
+        self.ended, self.stream_ended, self.ponged = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.task = asyncio.create_task(self.read())
         cls.reading.add(self.task)
         self.task.add_done_callback(cls.reading.discard)
@@ -78,6 +78,12 @@ class Connection:
         """Acknowledges, and does not wait for the answer."""
         self.begin("POST", "/1/acknowledgements", json.dumps({"sendings": [sending]}).encode())
 
+    async def ping(self):
+        """Returns when the other side has read everything that was sent before."""
+        self.ponged.clear()
+        self.writer.write(frame(PING, 0, 0, bytes(8)))
+        await self.ponged.wait()
+
     def close(self):
         self.writer.close()
 
@@ -104,6 +110,8 @@ class Connection:
             self.writer.write(frame(SETTINGS, ACKNOWLEDGE, 0))
         elif kind == PING and not flags & ACKNOWLEDGE:
             self.writer.write(frame(PING, ACKNOWLEDGE, 0, payload))
+        elif kind == PING:
+            self.ponged.set()
         elif kind == DATA and stream == self.listening:
             *lines, self.unread = (self.unread + payload).split(b"\n")
             for line in filter(None, lines):

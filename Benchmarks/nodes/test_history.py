@@ -8,8 +8,9 @@ from history import History
 class HistoryTests(unittest.TestCase):
     def history(self, *events, defect=None):
         """Makes a history of one mailbox: s1 sends 1, a1 answers it with 200, n1 gives no answer, r1 refuses it, u1 is a 503, d1
-        delivers it on the first stream and e1 on the second, g1 gives it up at a node that is stopped, w1 says that the sender has
-        waited for it, x is the end of the first stream, and z the removal of the app."""
+        delivers it on the first stream and e1 on the second, g1 gives it up at a node that is stopped, k1 says that its node has read
+        it, w1 that the sender has waited for it, t1 that it was sent when everything had its answer and was answered with 200, f1 that
+        it was refused then, x is the end of the first stream, and z the removal of the app."""
         history = History(defect)
         for event in events:
             kind, number = event[0], event[1:]
@@ -21,6 +22,10 @@ class HistoryTests(unittest.TestCase):
                 history.arrived("box", number, "phone", "de".index(kind))
             elif kind == "g":
                 history.given_up("box", number)
+            elif kind == "k":
+                history.read("box", number)
+            elif kind in "tf":
+                history.turn("box", number, 200 if kind == "t" else 503)
             elif kind == "w":
                 history.settled("box", number)
             elif kind == "x":
@@ -76,6 +81,20 @@ class HistoryTests(unittest.TestCase):
         # It may replace what was sent before.
         self.assertEqual(self.kinds("s1", "s2", "a2", "g1", "n1", "d1"), [])
 
+    def test_one_that_its_node_had_read_replaces_nothing_newer(self):
+        """The statement of 1 was late on its way, and stored 1 in place of 2."""
+        self.assertEqual(self.kinds("s1", "k1", "s2", "a2", "a1", "d1"), ["lost"])
+        self.assertEqual(self.kinds("s1", "k1", "s2", "a2", "n1", "d1"), ["lost"])
+        # It was refused, or stored before.
+        self.assertEqual(self.kinds("s1", "k1", "s2", "a2", "u1", "d2"), [])
+        self.assertEqual(self.kinds("s1", "k1", "d1", "s2", "a2", "d2"), [])
+        # It may replace what was sent before it was read.
+        self.assertEqual(self.kinds("s1", "s2", "a2", "k1", "a1", "d1"), [])
+
+    def test_what_is_sent_when_everything_has_its_answer_is_not_refused(self):
+        self.assertEqual(self.kinds("s1", "a1", "t1", "s2", "a2", "t2", "d2"), [])
+        self.assertEqual(self.kinds("s1", "a1", "t1", "s2", "u2", "f2", "d1"), ["turn"])
+
     def test_one_that_was_waited_for_in_vain_is_lost_whatever_comes_later(self):
         self.assertEqual(self.kinds("s1", "a1", "w1", "s2", "d2", "a2"), ["lost"])
         self.assertEqual(self.kinds("s1", "a1", "d1", "w1"), [])
@@ -101,7 +120,13 @@ class HistoryTests(unittest.TestCase):
         for defect, kind in {"lost": "lost", "older": "lost", "refused": "refused", "stale": "stale"}.items():
             with self.subTest(defect):
                 self.assertEqual(set(self.kinds(*events, defect=defect)), {kind})
-        self.assertEqual(set(History.DEFECTS), {"lost", "older", "refused", "stale"})
+        late = ["s1", "k1", "s2", "a2", "u1", "d2", "w2"]
+        self.assertEqual(self.kinds(*late), [])
+        self.assertEqual(self.kinds(*late, defect="delayed"), ["lost"])
+        turns = [event for number in range(1, 8) for event in (f"s{number}", f"a{number}", f"t{number}")]
+        self.assertEqual(self.kinds(*turns, "d7"), [])
+        self.assertEqual(self.kinds(*turns, "d7", defect="turned"), ["turn"])
+        self.assertEqual(set(History.DEFECTS), {"lost", "older", "refused", "stale", "delayed", "turned"})
 
     def test_it_counts(self):
         self.assertEqual(self.history("s1", "a1", "d1", "s2", "n2").counts, (2, 1, 1))

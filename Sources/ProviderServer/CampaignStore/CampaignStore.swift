@@ -12,6 +12,9 @@ package protocol CampaignStore: Sendable {
     /// Whether other servers may use the store at the same time.
     var isShared: Bool { get }
 
+    /// This machine's clock that nobody sets.
+    var uptime: @Sendable () -> ContinuousClock.Instant { get }
+
     // MARK: Apps
 
     func apps() async throws(StoreError) -> [ProviderApp]
@@ -264,4 +267,8 @@ package struct KeptOutcome: Sendable, Hashable {
         self.outcome = outcome
         self.installation = installation
     }
+}
+
+extension CampaignStore {
+    package var uptime: @Sendable () -> ContinuousClock.Instant { { .now } }
 }

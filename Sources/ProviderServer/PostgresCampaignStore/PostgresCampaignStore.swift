@@ -15,6 +15,8 @@ package final class PostgresCampaignStore: SQLCampaignStore {
         /// its own messages again at once.
         package var identity: [UInt8]
         package var now: @Sendable () -> Timestamp
+        /// This machine's clock that nobody sets. Only tests have another one.
+        package var uptime: @Sendable () -> ContinuousClock.Instant = { .now }
         /// The number of connections that change something. A change of an installation has one for as long as it
         /// takes.
         package var writers = 8
@@ -41,6 +43,7 @@ package final class PostgresCampaignStore: SQLCampaignStore {
 
     package var identity: [UInt8]? { configuration.identity }
     package var now: @Sendable () -> Timestamp { configuration.now }
+    package var uptime: @Sendable () -> ContinuousClock.Instant { configuration.uptime }
     package var waitingDeliveries: Int64 { configuration.waitingDeliveries }
 
     /// Opens the store and makes its tables if they are not there.

@@ -120,7 +120,7 @@ extension Delivery {
             let again = await mailboxes.store(
                 doubtful.map { index in
                     var entry = entries[index]
-                    if isShared { entry.age = max(age, entry.age ?? .zero) }
+                    if isShared { (entry.waited, entry.age) = (nil, max(age, entry.age ?? .zero)) }
                     return entry
                 })
             for (index, result) in zip(doubtful, again) where result.isFinal {

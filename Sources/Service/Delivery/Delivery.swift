@@ -115,7 +115,7 @@ package final class Delivery: OfferOutcomes {
                     submissions: Array(submissions[index...]), read: now.uptime, wasStopped: false)
                 return lookUp(rest, answers: answers)
             }
-            guard accept(submission, known.registration, answers: answers, now: now) else { return }
+            guard accept(submission, known.registration, answers: answers, read: now.uptime, now: now) else { return }
         }
     }
 
@@ -173,11 +173,13 @@ extension Delivery {
     }
 
     /// Accepts or rejects a submission.
+    /// - Parameter read: when its request was read.
     /// - Returns: Whether to go on with the next submission of the batch.
     private func accept(
         _ submission: Submission,
         _ registration: Registration?,
         answers: any SubmissionAnswers,
+        read: Uptime,
         now: Moment,
     ) -> Bool {
         let shard = shard(submission.destination)
@@ -190,9 +192,9 @@ extension Delivery {
         record(.accepted, submission, now)
         // Two calls, because one with a conditional expression would copy every submission.
         if clock.isAnyAdvanced {
-            offerOrStore(atTeamTime(submission), in: shard, answers: answers, now: now)
+            offerOrStore(atTeamTime(submission), in: shard, answers: answers, read: read, now: now)
         } else {
-            offerOrStore(submission, in: shard, answers: answers, now: now)
+            offerOrStore(submission, in: shard, answers: answers, read: read, now: now)
         }
         return true
     }
@@ -219,7 +221,13 @@ extension Delivery {
             ))
     }
 
-    private func offerOrStore(_ submission: Submission, in shard: Shard, answers: any SubmissionAnswers, now: Moment) {
+    private func offerOrStore(
+        _ submission: Submission,
+        in shard: Shard,
+        answers: any SubmissionAnswers,
+        read: Uptime,
+        now: Moment,
+    ) {
         let (destination, notification) = (submission.destination, submission.notification)
         guard let expires = limits.expiry(of: notification, now: clock.teams.time(now.time, of: destination.app)) else {
             let offer = Offer(id: nil, destination: destination, notification: notification)
@@ -236,7 +244,8 @@ extension Delivery {
             // If another notification waits already, its deadline is scheduled and comes first.
             isFirst = answer == .taken && !acceptances.isWaiting
             return acceptances.accept(
-                submission, answers: answers, offer: id, answered: answer, expires: expires, now: now.uptime)
+                submission, answers: answers, offer: id, answered: answer, expires: expires, read: read,
+                now: now.uptime)
         }
         if isFirst { wake.yield() }
     }
@@ -298,7 +307,9 @@ extension Delivery {
                 return reject(batch.submissions, .lateNotification, answers: answers, now: now)
             }
             for (submission, registration) in zip(batch.submissions, found) {
-                guard accept(submission, registration, answers: answers, now: now) else { return false }
+                guard accept(submission, registration, answers: answers, read: batch.read, now: now) else {
+                    return false
+                }
             }
             return true
         } catch {

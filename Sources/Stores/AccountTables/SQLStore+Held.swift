@@ -9,7 +9,7 @@ extension SQLStore {
         let table = HeldPush.table
         // Changes no row if there are too many. The count is that of the numbers in use, which is found without a scan. It
         // counts those that were sent between two others as well, so it is never too low.
-        let counts = try await change([
+        let counts = try await changePromptly([
             """
             INSERT INTO held_push (\(table.list)) SELECT \(try table.values(push))
             WHERE coalesce((SELECT max(number) FROM held_push) - (SELECT min(number) FROM held_push), -1)

@@ -15,6 +15,10 @@ package protocol SQLStore: Invitations, HeldPushes {
     @discardableResult
     func change(_ statements: [SQLStatement]) async throws(StoreError) -> [Int]
 
+    /// Executes statements in one transaction, unless they reach a shared database so late that other nodes may have done
+    /// something newer meanwhile. Then nothing is changed.
+    func changePromptly(_ statements: [SQLStatement]) async throws(StoreError) -> [Int]
+
     /// Executes a statement, and reads the rows that it returns.
     /// - Parameter isLasting: whether the change survives a damaged write-ahead log.
     func change<Value: Sendable>(
@@ -22,4 +26,10 @@ package protocol SQLStore: Invitations, HeldPushes {
         isLasting: Bool,
         _ value: @escaping @Sendable (any SQLRow) throws(StoreError) -> Value,
     ) async throws(StoreError) -> [Value]
+}
+
+extension SQLStore {
+    package func changePromptly(_ statements: [SQLStatement]) async throws(StoreError) -> [Int] {
+        try await change(statements)
+    }
 }

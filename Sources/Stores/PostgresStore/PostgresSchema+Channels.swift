@@ -85,4 +85,34 @@ extension PostgresSchema {
         FOR EACH ROW EXECUTE FUNCTION carillon.end_subscriptions()
         """,
     ]
+
+    static let lateStatements: [StaticString] = [
+        // stored: when the broadcast was stored, in microseconds of the server's clock. A trigger sets it, because nodes of
+        // the release before do not know the column. NULL until the next broadcast.
+        "ALTER TABLE carillon.broadcast ADD COLUMN IF NOT EXISTS stored bigint",
+        """
+        CREATE OR REPLACE FUNCTION carillon.note_time() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            NEW.stored = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+            RETURN NEW;
+        END
+        $$
+        """,
+        """
+        CREATE OR REPLACE TRIGGER stored_broadcast BEFORE INSERT OR UPDATE ON carillon.broadcast
+        FOR EACH ROW EXECUTE FUNCTION carillon.note_time()
+        """,
+        // Ends a transaction that is executed later than this time of this server's clock.
+        """
+        CREATE OR REPLACE FUNCTION carillon.demand_prompt(server bigint, latest bigint) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            IF server = (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+                AND latest < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+            THEN
+                RAISE EXCEPTION 'It came so late that another node may have changed the same meanwhile.';
+            END IF;
+        END
+        $$
+        """,
+    ]
 }

@@ -3,6 +3,7 @@ package import Notifications
 import PostgresClient
 import PostgresSupport
 package import Storage
+import Synchronization
 
 // Channels and their newest broadcasts. All changes of an app's channels lock in the same order: the channel, its
 // broadcast, and last the number of the change. PostgresStore+Subscriptions.swift has the subscriptions.
@@ -125,12 +126,27 @@ extension PostgresStore: Channels {
     private static let removalMilliseconds: Int64 = 60_000
 
     package func store(_ broadcasts: [BroadcastEntry]) async -> [Result<BroadcastVersion, StoreError>] {
+        let now = ContinuousClock.now
         var results: [Result<BroadcastVersion, StoreError>] = []
-        for entry in broadcasts { results.append(await store(entry)) }
+        for entry in broadcasts {
+            let accepted = entry.waited.map { now - $0 }
+            let (moment, changes) = clock.withLock { clock in (accepted.flatMap(clock.latest(at:)), clock.changes) }
+            var result = await store(entry, acceptedAt: moment)
+            // The clock was set, so what was measured before was wrong when it said that the broadcast came late.
+            if result == .failure(.overtaken), clock.withLock(\.changes) != changes {
+                result = await store(entry, acceptedAt: clock.withLock { clock in accepted.flatMap(clock.latest(at:)) })
+            }
+            results.append(result)
+        }
         return results
     }
 
-    private func store(_ entry: BroadcastEntry) async -> Result<BroadcastVersion, StoreError> {
+    /// Stores a broadcast, unless the channel keeps another one that was stored later than this one was accepted. Versions are
+    /// numbers, so the row has the time as well. Compare `PostgresStore.storing`, which does the same for mailboxes.
+    private func store(
+        _ entry: BroadcastEntry,
+        acceptedAt moment: DatabaseClock.Moment?,
+    ) async -> Result<BroadcastVersion, StoreError> {
         let notification = entry.notification
         let columns = [
             BoundColumn("node", .bytes(configuration.node.identity)),
@@ -143,6 +159,8 @@ extension PostgresStore: Channels {
             BoundColumn("topic", .bytes(Array(notification.topic.utf8))),
             BoundColumn("payload", .bytes(Array(notification.payload.json))),
         ]
+        // The number of the parameter that comes after those of the columns.
+        let accepted = 4 + columns.count
         let statements = [
             // Whoever removes the channel waits for this lock, and removes the broadcast with it.
             PostgresStatement(
@@ -160,12 +178,17 @@ extension PostgresStore: Channels {
                     SELECT $1, $2, $3, change.last, \(columns.parameters(from: 4)) FROM change
                     ON CONFLICT (app, environment, channel) DO UPDATE SET
                         version = excluded.version, \(columns.assignments(from: "excluded"))
+                    WHERE NOT coalesce(
+                        b.payload IS NOT NULL AND b.id <> excluded.id AND b.stored > $\(accepted)::bigint
+                        AND b.stored <= \(Self.serverTime) AND \(Self.isServer(accepted + 1)), false)
                     RETURNING version
-                    """, entry.channel.values + columns.values),
+                    """,
+                entry.channel.values + columns.values + [.integer(moment?.time), .integer(moment?.server)]),
         ]
         return await Self.result { () throws(StoreError) in
-            let answers = try await Self.execute(statements, on: self.writers[0])
-            guard let row = answers.last?.first else { throw StoreError.noChannel(entry.channel.id) }
+            let answers = try await self.executeMeasured(statements, on: self.writers[0])
+            guard answers.first?.count == 1 else { throw StoreError.noChannel(entry.channel.id) }
+            guard let row = answers.last?.first else { throw StoreError.overtaken }
             guard let version = row.version(0) else { throw PostgresError.damaged("a broadcast").storeError }
             return version
         }

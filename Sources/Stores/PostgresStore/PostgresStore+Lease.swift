@@ -59,11 +59,13 @@ extension PostgresStore {
     /// - Parameters:
     ///   - start: the random bytes that name this start of the node.
     ///   - isStart: whether the node starts. One that was away for a while is still being drained.
+    ///   - clock: what is known of the server's clock.
     /// - Returns: Why it was not taken; nil if it was.
     static func join(
         as node: PostgresNode,
         start: [UInt8],
         isStart: Bool,
+        clock: DatabaseClock,
         on connection: PostgresConnection,
     ) async throws(PostgresError) -> StoreError? {
         // Check this before giving anything up that a later start has taken.
@@ -73,7 +75,7 @@ extension PostgresStore {
             WHERE identity = $1 AND start <> $2 AND until > clock_timestamp() AND NOT $3
             """, [.bytes(node.identity), .bytes(start), .bool(isStart)])
         if try await connection.execute([later]).first?.count != 0 { return .identityTaken(node.name) }
-        try await giveUp(node.identity, isOwn: true, on: connection)
+        try await giveUp(node.identity, isOwn: true, clock: clock, on: connection)
         try await giveUpFormer(node, on: connection)
         return try await connection.transaction { transaction throws(PostgresError) in
             let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
@@ -119,16 +121,23 @@ extension PostgresStore {
     }
 
     /// Gives up what a node holds, each page in a transaction of its own. Leaves out what other transactions are changing.
-    /// - Parameter isOwn: whether the caller is the node. If it is not, nothing is given up once the node is back, and the
-    ///   lock on the node's row keeps it from coming back meanwhile.
+    /// - Parameters:
+    ///   - isOwn: whether the caller is the node. If it is not, nothing is given up once the node is back, and the lock on the
+    ///     node's row keeps it from coming back meanwhile.
+    ///   - clock: keeps a page from being executed so late that the node may have taken devices again.
     static func giveUp(
         _ identity: [UInt8],
         isOwn: Bool,
+        clock: DatabaseClock? = nil,
         on connection: PostgresConnection,
     ) async throws(PostgresError) {
         let values: [PostgresValue] = [.bytes(identity), .integer(Int64(holdsPerPage)), .bool(isOwn)]
+        func execute(_ sql: StaticString) async throws(PostgresError) -> Int {
+            let page = PostgresStatement(sql, values)
+            return try await connection.execute((clock?.promptnessCheck() ?? []) + [page]).last?.affected ?? 0
+        }
         try await repeatPages { () async throws(PostgresError) in
-            try await connection.execute(
+            try await execute(
                 """
                 UPDATE carillon.device AS d SET node = NULL FROM (
                     SELECT d.device, d.environment FROM carillon.node AS node
@@ -137,10 +146,10 @@ extension PostgresStore {
                     LIMIT $2 FOR SHARE OF node FOR NO KEY UPDATE OF d SKIP LOCKED
                 ) AS page
                 WHERE d.device = page.device AND d.environment = page.environment
-                """, values)
+                """)
         }
         try await repeatPages { () async throws(PostgresError) in
-            try await connection.execute(
+            try await execute(
                 """
                 DELETE FROM carillon.announcement AS a USING (
                     SELECT a.node, a.device, a.environment, a.app FROM carillon.node AS node
@@ -150,7 +159,7 @@ extension PostgresStore {
                 ) AS page
                 WHERE a.node = page.node AND a.device = page.device AND a.environment = page.environment
                     AND a.app = page.app
-                """, values)
+                """)
         }
     }
 
@@ -168,9 +177,9 @@ extension PostgresStore {
     }
 
     private static func repeatPages(
-        _ page: () async throws(PostgresError) -> PostgresRows,
+        _ page: () async throws(PostgresError) -> Int,
     ) async throws(PostgresError) {
-        while try await page().affected >= holdsPerPage {}
+        while try await page() >= holdsPerPage {}
     }
 
     /// Renews the lease if it is time for that. If the lease has expired, other nodes may have freed this node's
@@ -181,18 +190,21 @@ extension PostgresStore {
         let isUrgent = present.refusal != nil || wasStopped || unconfirmed.withLock { $0 != nil }
         guard isUrgent || present.renewed.duration(to: now) >= configuration.leaseRenewal else { return }
         if present.refusal == nil, !present.hasRunOut(at: now) {
-            let rows = try await control.execute(
+            let renewal = PostgresStatement(
                 """
                 UPDATE carillon.node SET until = clock_timestamp() + $2 * interval '1 second'
                 WHERE identity = $1 AND until > clock_timestamp() AND start = $3
                 """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds), .bytes(start)])
+            let answers = try await control.execute([Self.clockReading, renewal])
+            recordClock(answers.first, sent: now)
             // If the answer came too late, the streams have ended by now, and a new term begins.
-            if rows.affected == 1, !present.hasRunOut(at: .now) { return renewed(at: now, refusal: nil) }
+            if answers.last?.affected == 1, !present.hasRunOut(at: .now) { return renewed(at: now, refusal: nil) }
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         let refusal: StoreError?
         do throws(PostgresError) {
-            refusal = try await Self.join(as: configuration.node, start: start, isStart: false, on: control)
+            refusal = try await Self.join(
+                as: configuration.node, start: start, isStart: false, clock: clock.withLock(\.self), on: control)
         } catch {
             lease.withLock { $0.term += 1 }
             throw error
@@ -216,15 +228,17 @@ extension PostgresStore {
     func endLease() async {
         guard lease.withLock({ $0.refusal == nil }) else { return }
         let identity = configuration.node.identity
-        let end = PostgresStatement("DELETE FROM carillon.node WHERE identity = $1", [.bytes(identity)])
+        let end = PostgresStatement(
+            "DELETE FROM carillon.node WHERE identity = $1 AND start = $2", [.bytes(identity), .bytes(start)])
         // If this fails, the lease expires by itself, and other nodes free the devices.
         do throws(PostgresError) {
             // A later start may have the lease without this process having noticed it.
             let own = try await control.execute(
                 "SELECT 1 FROM carillon.node WHERE identity = $1 AND start = $2", [.bytes(identity), .bytes(start)])
             guard own.count == 1 else { return }
-            try await Self.giveUp(identity, isOwn: true, on: control)
-            _ = try await control.execute(Self.leaving(identity) + [end])
+            let clock = clock.withLock(\.self)
+            try await Self.giveUp(identity, isOwn: true, clock: clock, on: control)
+            _ = try await control.execute(clock.promptnessCheck() + Self.leaving(identity) + [end])
         } catch {
             return
         }

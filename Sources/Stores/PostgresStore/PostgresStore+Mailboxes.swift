@@ -17,7 +17,9 @@ extension PostgresStore: Mailboxes {
     package var isShared: Bool { true }
 
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
-        await divided(entries, by: \.destination.deviceKey) { connection, part in
+        let now = ContinuousClock.now
+        return await divided(entries.map { TimedEntry($0, at: now) }, by: \.entry.destination.deviceKey) {
+            connection, part in
             await self.store(part, on: connection)
         }
     }

@@ -56,8 +56,8 @@ extension PostgresStore: ClusterNodes {
         _ = try await Self.execute(
             [
                 PostgresStatement(
-                    "UPDATE carillon.node SET peer = $2 WHERE identity = $1",
-                    [.bytes(configuration.node.identity), .text(peer)])
+                    "UPDATE carillon.node SET peer = $2 WHERE identity = $1 AND start = $3",
+                    [.bytes(configuration.node.identity), .text(peer), .bytes(start)])
             ], on: control)
     }
 
@@ -65,8 +65,10 @@ extension PostgresStore: ClusterNodes {
         _ = try await Self.execute(
             [
                 PostgresStatement(
-                    "UPDATE carillon.node SET state = $2 WHERE identity = $1",
-                    [.bytes(configuration.node.identity), .integer(NodeState.drained.rawValue)])
+                    "UPDATE carillon.node SET state = $2 WHERE identity = $1 AND start = $3",
+                    [
+                        .bytes(configuration.node.identity), .integer(NodeState.drained.rawValue), .bytes(start),
+                    ])
             ], on: control)
     }
 

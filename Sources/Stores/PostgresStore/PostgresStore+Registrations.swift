@@ -52,7 +52,7 @@ extension PostgresStore: Registrations {
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration {
         let answers = try await change([destination]) { () throws(StoreError) in
-            try await Self.execute(
+            try await self.executePromptly(
                 Self.registering(destination, tokenKeyID: tokenKeyID, at: moment),
                 on: self.writer(of: destination.deviceKey))
         }
@@ -105,7 +105,7 @@ extension PostgresStore: Registrations {
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
         let answers = try await change([destination]) { () throws(StoreError) in
-            try await Self.execute(
+            try await self.executePromptly(
                 [
                     PostgresStatement(
                         assembled: """
@@ -140,7 +140,7 @@ extension PostgresStore: Registrations {
             Destination(environment: device.environment, device: device.device, app: $0)
         }
         let answers = try await change(before) { () throws(StoreError) in
-            try await Self.execute(
+            try await self.executePromptly(
                 Self.renewing(device, tokenKeyID: tokenKeyID, at: moment) + [self.announcingEnd(of: nil, on: device)],
                 on: self.writer(of: device))
         }

@@ -18,6 +18,10 @@ extension PostgresStore: SQLStore {
         return try await Self.execute(statements.map(PostgresStatement.init(from:)), on: writers[0]).map(\.affected)
     }
 
+    package func changePromptly(_ statements: [SQLStatement]) async throws(StoreError) -> [Int] {
+        try await executePromptly(statements.map(PostgresStatement.init(from:)), on: writers[0]).map(\.affected)
+    }
+
     package func change<Value: Sendable>(
         _ statement: SQLStatement,
         isLasting: Bool,

@@ -11,127 +11,145 @@ extension PostgresStore {
     /// not for long: usually another node's transaction ends within milliseconds, and the rest of the batch must not wait
     /// for one that does not.
     func store(
-        _ entries: [MailboxEntry],
+        _ entries: [TimedEntry],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
-        var results = await store(entries, on: connection, waits: false)
-        let locked = results.indices.filter { results[$0] == .failure(.rowLocked) }
-        guard !locked.isEmpty else { return results }
-        let again = await store(locked.map { entries[$0] }, on: connection, waits: true)
-        for (index, result) in zip(locked, again) { results[index] = result }
-        return results
+        let chains = EntryChain.chains(of: entries)
+        var outcomes = await write(chains, waits: false, on: connection)
+        let locked = chains.filter { outcomes[$0.destination] == .failure(.rowLocked) }
+        if !locked.isEmpty { outcomes.merge(await write(locked, waits: true, on: connection)) { $1 } }
+        return EntryChain.results(of: entries, chains, outcomes)
     }
 
     /// How long a batch waits for rows that another transaction holds. Longer than a transaction takes that does not wait
     /// itself.
     private static let lockTimeout = PostgresStatement("SELECT set_config('lock_timeout', '100ms', true)")
 
+    /// Writes the last entry of each chain.
     /// - Parameter waits: whether to wait for rows that another transaction holds.
-    private func store(
-        _ entries: [MailboxEntry],
-        on connection: PostgresConnection,
+    /// - Returns: For each destination, the version of the last entry, or why nothing was stored.
+    private func write(
+        _ chains: [EntryChain],
         waits: Bool,
-    ) async -> [Result<MailboxVersion, StoreError>] {
-        // For each destination, the indices of its entries. Only the last of them is written.
-        var chains: [Destination: [Int]] = [:]
-        for (index, entry) in entries.enumerated() { chains[entry.destination, default: []].append(index) }
-        let destinations = chains.keys.sorted(by: Destination.isOrderedInTable)
-        let written = destinations.map { destination in
-            let indices = chains[destination] ?? []
-            return (entry: entries[indices.last ?? 0], count: indices.count)
-        }
+        on connection: PostgresConnection,
+    ) async -> [Destination: Result<MailboxVersion, StoreError>] {
+        let storing = storing(chains, waits: waits)
         let rows: PostgresRows
         do throws(StoreError) {
-            let statements = [Self.storing(written, margin: ageMargin, waits: waits), announcing(destinations)]
-            let answers = try await Self.execute((waits ? [Self.lockTimeout] : []) + statements, on: connection)
-            guard answers.count >= 2 else { throw StoreError(.unknown, "PostgreSQL did not answer.") }
+            let statements = [storing.statement, announcing(chains.map(\.destination))]
+            let answers = try await executeMeasured((waits ? [Self.lockTimeout] : []) + statements, on: connection)
             rows = answers[answers.count - 2]
             recordWhereabouts(answers[answers.count - 1])
             unconfirmed.withLock { $0 = nil }
         } catch {
             if error == .postgresDiskFull { full.withLock { $0 = .now } }
             if error.code == .unknown { unconfirmed.withLock { $0 = error } }
-            return entries.map { _ in .failure(error) }
+            return Dictionary(uniqueKeysWithValues: chains.map { ($0.destination, .failure(error)) })
         }
-        let now = journal.now
-        var results = [Result<MailboxVersion, StoreError>](
-            repeating: .failure(.ended(at: now)), count: entries.count)
+        var outcomes = readOutcomes(rows, of: chains)
+        let missing = chains.map(\.destination).filter { outcomes[$0] == nil }
+        outcomes.merge(await failures(of: missing)) { $1 }
+        // The clock was set, so what was measured before was wrong when it said that these came late.
+        let doubtful = chains.filter {
+            outcomes[$0.destination] == .failure(.overtaken) && storing.timed.contains($0.destination)
+        }
+        if !doubtful.isEmpty, clock.withLock(\.changes) != storing.changes {
+            outcomes.merge(await write(doubtful, waits: waits, on: connection)) { $1 }
+        }
+        return outcomes
+    }
+
+    /// Reads the answer to ``storing(_:waits:)``, and records what was replaced. The answer has no row for a destination that
+    /// has none in the table, or whose row another transaction holds.
+    private func readOutcomes(
+        _ rows: PostgresRows,
+        of chains: [EntryChain],
+    ) -> [Destination: Result<MailboxVersion, StoreError>] {
+        var outcomes: [Destination: Result<MailboxVersion, StoreError>] = [:]
         var ended: [EndedNotification] = []
-        var missing = Set(destinations)
-        for index in 0..<rows.count {
-            let row = rows[index]
-            guard let place = row.integer(0), written.indices.contains(Int(place) - 1),
-                let indices = chains[destinations[Int(place) - 1]]
-            else { continue }
-            missing.remove(destinations[Int(place) - 1])
-            guard row.bool(1) == true, let version = row.integer(3).flatMap(UInt64.init(exactly:)) else {
-                let failure: StoreError = row.bool(1) == true ? .overtaken : .ended(at: row.moment(2) ?? now)
-                for index in indices { results[index] = .failure(failure) }
+        for row in rows.map(\.self) {
+            guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), chains.indices.contains(place) else {
                 continue
             }
-            for (number, index) in indices.enumerated() {
-                results[index] = .success(
-                    MailboxVersion(rawValue: version - UInt64(indices.count - 1 - number)))
-            }
-            ended += Self.replaced(row, by: indices.map { entries[$0] })
+            let chain = chains[place]
+            outcomes[chain.destination] =
+                if row.bool(1) != true {
+                    .failure(.ended(at: row.moment(2) ?? journal.now))
+                } else if let version = row.integer(3).flatMap(UInt64.init(exactly:)) {
+                    .success(MailboxVersion(rawValue: version))
+                } else {
+                    .failure(.overtaken)
+                }
+            if case .success = outcomes[chain.destination] { ended += chain.replaced(row) }
         }
         journal.record(ended)
-        for (destination, failure) in await failures(of: Array(missing), now: now) {
-            for index in chains[destination] ?? [] { results[index] = .failure(failure) }
-        }
-        return results
+        return outcomes
     }
 
     /// Returns why nothing was stored for destinations that the statement did not return: they have no row, or another
     /// transaction holds it.
-    private func failures(of missing: [Destination], now: Timestamp) async -> [(Destination, StoreError)] {
-        guard !missing.isEmpty else { return [] }
+    private func failures(of missing: [Destination]) async -> [Destination: Result<MailboxVersion, StoreError>] {
+        guard !missing.isEmpty else { return [:] }
         let found: [Registration?]
         do throws(StoreError) {
             found = try await lookUp(missing)
         } catch {
-            return missing.map { ($0, error) }
+            return Dictionary(uniqueKeysWithValues: missing.map { ($0, .failure(error)) })
         }
-        return zip(missing, found).map { destination, registration in
-            guard let registration else { return (destination, .ended(at: now)) }
-            return (destination, registration.isActive ? .rowLocked : .ended(at: registration.changed))
-        }
+        return Dictionary(
+            uniqueKeysWithValues: zip(missing, found).map { destination, registration in
+                guard let registration else { return (destination, .failure(.ended(at: journal.now))) }
+                return (destination, .failure(registration.isActive ? .rowLocked : .ended(at: registration.changed)))
+            })
     }
 
-    /// The statements that store entries. They first lock each destination's row, in the order that all transactions
-    /// use, and leave out those that another transaction holds: otherwise one locked row would delay the whole batch. A
-    /// mailbox uses up `count` versions, one for each of its entries in the batch, although only the last entry is
-    /// written.
+    /// The statement that stores the last entry of each chain. It first locks each destination's row, in the order that all
+    /// transactions use, and leaves out those that another transaction holds: otherwise one locked row would delay the
+    /// whole batch. A mailbox uses up a version for each entry of its chain.
     ///
-    /// An entry with an age leaves a mailbox as it is that may hold something newer. Both times are of PostgreSQL's own
-    /// clock, and the age was measured by a clock that nobody sets. So this depends on no node's time of day.
+    /// Two kinds of entries leave a mailbox as it is that holds another notification:
+    /// - One that is stored for the first time, if the other was stored later than this one was accepted. Mailboxes' versions
+    ///   are times of PostgreSQL's clock, and the node knows when it accepted the entry by that clock (``DatabaseClock``).
+    ///   This counts only on the server that the node has measured. A version that is still to come is of another clock.
+    /// - One that may have been stored before, if the other may have been stored since. PostgreSQL's present time minus the
+    ///   age says since when. The node measured the age by a clock that nobody sets.
+    ///
+    /// So neither depends on a node's time of day.
     ///
     /// Nothing here joins two lists of the batch. PostgreSQL does not know how long an array is when it plans a prepared
     /// statement, and would compare each row of the one list with each row of the other.
-    /// - Parameters:
-    ///   - margin: by how much ages are increased.
-    ///   - waits: whether to wait for rows that another transaction holds.
-    private static func storing(
-        _ written: [(entry: MailboxEntry, count: Int)],
-        margin: Duration,
+    /// - Parameter waits: whether to wait for rows that another transaction holds.
+    /// - Returns: Also the destinations whose entries have a time of acceptance in it, and ``DatabaseClock/changes``.
+    private func storing(
+        _ chains: [EntryChain],
         waits: Bool,
-    ) -> PostgresStatement {
-        PostgresStatement(
-            assembled: waits ? waitingSQL : skippingSQL, columns(of: written, margin: margin).values)
+    ) -> (statement: PostgresStatement, timed: Set<Destination>, changes: Int) {
+        let (moments, changes) = clock.withLock { clock in
+            (chains.map { $0.last.accepted.flatMap(clock.latest(at:)) }, clock.changes)
+        }
+        let statement = PostgresStatement(
+            assembled: waits ? Self.waitingSQL : Self.skippingSQL,
+            Self.columns(of: chains, moments, margin: ageMargin).values + [
+                .integer(moments.lazy.compactMap(\.self).first?.server)
+            ])
+        let timed = zip(chains, moments).filter { $1 != nil }.map(\.0.destination)
+        return (statement, Set(timed), changes)
     }
 
     private static func columns(
-        of written: [(entry: MailboxEntry, count: Int)],
+        of chains: [EntryChain],
+        _ moments: [DatabaseClock.Moment?],
         margin: Duration,
     ) -> [BoundColumn] {
-        written.map(\.entry.destination).columns + MailboxColumns.columns(of: written.map { $0.entry }) + [
-            BoundColumn("count", .integers(written.map { Int64(clamping: $0.count) })),
-            BoundColumn(
-                "age",
-                .integers(
-                    written.map { item in
-                        item.entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) }
-                    })),
+        let entries = chains.map(\.last.entry)
+        // What has a time of acceptance is not compared by its age, which has a large margin.
+        let ages = zip(entries, moments).map { entry, moment in
+            moment == nil ? entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) } : nil
+        }
+        return entries.map(\.destination).columns + MailboxColumns.columns(of: entries) + [
+            BoundColumn("count", .integers(chains.map { Int64(clamping: $0.entries.count) })),
+            BoundColumn("age", .integers(ages)),
+            BoundColumn("accepted", .integers(moments.map { $0?.time })),
         ]
     }
 
@@ -139,14 +157,16 @@ extension PostgresStore {
     private static let skippingSQL = storingSQL(locking: "FOR NO KEY UPDATE OF d SKIP LOCKED")
 
     private static func storingSQL(locking: String) -> String {
-        let item = columns(of: [], margin: .zero)
+        let item = columns(of: [], [], margin: .zero)
         return """
             WITH held AS (
                 SELECT
                     item.*, d.active, d.changed, d.id AS old_id, d.topic AS old_topic, d.collapse_id AS old_collapse_id,
                     coalesce(
-                        d.expires IS NOT NULL AND d.id <> item.id
-                        AND d.version > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - item.age,
+                        d.expires IS NOT NULL AND d.id <> item.id AND (
+                            d.version > \(serverTime) - item.age
+                            OR d.version > item.accepted AND d.version <= \(serverTime)
+                                AND \(isServer(item.count + 1))),
                         false) AS is_overtaken
                 FROM unnest(\(item.parameters())) WITH ORDINALITY AS item (\(item.names), place)
                 JOIN carillon.destination AS d
@@ -155,8 +175,7 @@ extension PostgresStore {
                 \(locking)
             ), stored AS (
                 UPDATE carillon.destination AS d SET
-                    version = greatest(
-                        d.version + held.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+                    version = greatest(d.version + held.count, \(serverTime)),
                     sweep = least(d.sweep, held.expires), \(MailboxColumns.filling(from: "held"))
                 FROM held
                 WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
@@ -176,24 +195,4 @@ extension PostgresStore {
 
     /// By how much the age of an entry is increased: the clocks may differ, and the entry becomes older on its way.
     private var ageMargin: Duration { Self.maximumClockDifference + configuration.limits.timeLimit }
-
-    /// Returns what was replaced: the first entry replaced the mailbox's contents, and each further entry replaced
-    /// the one before.
-    private static func replaced(_ row: PostgresRow, by entries: [MailboxEntry]) -> [EndedNotification] {
-        guard let first = entries.first else { return [] }
-        var ended: [EndedNotification] = []
-        if let id = row.bytes(4).flatMap(NotificationID.init(column:)), id != first.notification.id {
-            let isCoalesced = first.notification.collapseID.map { Array($0.rawValue.utf8) == row.bytes(6) } ?? false
-            ended.append(
-                EndedNotification(
-                    id: id, destination: first.destination, topic: row.text(5) ?? "",
-                    step: isCoalesced
-                        ? .coalesced(into: first.notification.id) : .replaced(by: first.notification.id)))
-        }
-        for (older, newer) in zip(entries, entries.dropFirst()) where older.notification.id != newer.notification.id {
-            let stored = StoredMailboxEntry(entry: older, version: MailboxVersion(rawValue: 0))
-            ended.append(EndedNotification(stored, older.notification.step(onReplacementBy: newer.notification)))
-        }
-        return ended
-    }
 }

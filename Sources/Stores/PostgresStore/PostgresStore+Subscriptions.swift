@@ -48,7 +48,7 @@ extension PostgresStore {
             announcing([destination]),
         ]
         return await Self.result { () throws(StoreError) in
-            let answers = try await Self.execute(statements, on: self.writer(of: subscription.device))
+            let answers = try await self.executePromptly(statements, on: self.writer(of: subscription.device))
             guard answers.count == 4 else { throw PostgresError.damaged("a subscription").storeError }
             guard answers[0].first?.bool(0) == true else {
                 throw StoreError.ended(at: answers[0].first?.moment(1) ?? moment)
@@ -75,7 +75,7 @@ extension PostgresStore {
                 self.announcing([subscription.destination]),
             ]
             return await Self.result { () throws(StoreError) in
-                _ = try await Self.execute(statements, on: self.writer(of: subscription.device))
+                _ = try await self.executePromptly(statements, on: self.writer(of: subscription.device))
             }
         }
     }

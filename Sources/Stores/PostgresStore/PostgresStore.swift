@@ -43,6 +43,8 @@ package final class PostgresStore: Sendable {
     static let fullMemory = Duration.seconds(5)
     /// Why the last change was not confirmed; nil if a later one was. Requests wait as long as this is so.
     let unconfirmed = Mutex<StoreError?>(nil)
+    /// The clock of the server that is the primary.
+    let clock: Mutex<DatabaseClock>
     /// Notices that the process was stopped.
     let pulse = Mutex(Pulse(at: .now))
     let isClosed = Atomic(false)
@@ -97,10 +99,12 @@ package final class PostgresStore: Sendable {
             try await PostgresSchema.all.prepare(first, clock: configuration.machineTime)
             let sealed = SealedSecrets(first, configuration.storeKey)
             try await sealed.open()
-            let snapshot = try await join(first, configuration, start)
+            let measured = try await measureClock(on: first)
+            let snapshot = try await join(first, configuration, start, measured)
             let store = PostgresStore(
                 configuration, control: first, sealed: sealed, snapshot: snapshot, start: start, began: began,
-                position: try await newestChange(first), journal: MailboxJournal(log: log, clock: clock))
+                measured: measured, position: try await newestChange(first),
+                journal: MailboxJournal(log: log, clock: clock))
             store.startPolling()
             store.startPulse()
             return store
@@ -117,6 +121,7 @@ package final class PostgresStore: Sendable {
         snapshot: AccountsSnapshot,
         start: [UInt8],
         began: ContinuousClock.Instant,
+        measured: DatabaseClock,
         position: BroadcastVersion,
         journal: MailboxJournal,
     ) {
@@ -127,6 +132,7 @@ package final class PostgresStore: Sendable {
         heard = Mutex(began)
         lease = Mutex(Lease(renewed: began))
         self.start = start
+        clock = Mutex(measured)
         self.position = position
         hasHeardOfChannels = Atomic(position.rawValue > 0)
         self.journal = journal
@@ -154,10 +160,12 @@ package final class PostgresStore: Sendable {
         _ connection: PostgresConnection,
         _ configuration: Configuration,
         _ start: [UInt8],
+        _ clock: DatabaseClock,
     ) async throws(StoreError) -> AccountsSnapshot {
         let refusal: StoreError?
         do throws(PostgresError) {
-            refusal = try await join(as: configuration.node, start: start, isStart: true, on: connection)
+            refusal = try await join(
+                as: configuration.node, start: start, isStart: true, clock: clock, on: connection)
         } catch {
             throw error.startError(schema: PostgresSchema.all.schema)
         }

@@ -63,6 +63,7 @@ enum StoreKind: Sendable {
             identity: UInt8 = 1,
             key: String = "a",
             waitingDeliveries: Int64 = HookDelivery.waitingDeliveries,
+            uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         ) async throws -> PostgresCampaignStore {
             var configuration = PostgresCampaignStore.Configuration(
                 location: location, storeKey: try #require(StoreKey(hexadecimal: String(repeating: key, count: 64))),
@@ -71,6 +72,7 @@ enum StoreKind: Sendable {
             configuration.writers = 2
             configuration.readers = 1
             configuration.waitingDeliveries = waitingDeliveries
+            configuration.uptime = uptime
             configuration.limits.timeLimit = .seconds(60)
             return try await PostgresCampaignStore.open(configuration)
         }

@@ -87,6 +87,8 @@ struct AcceptancesRig: ~Copyable {
 
     /// The age of each notification of the store's current batch; nil if it is not late.
     private(set) var ages: [Duration?] = []
+    /// How long each has waited since its request was read.
+    private(set) var waits: [Duration?] = []
 
     /// Stores again what was locked. The driver does this after a pause.
     mutating func retryLocked() -> [Step] {
@@ -114,6 +116,7 @@ struct AcceptancesRig: ~Copyable {
         if !next.entries.isEmpty {
             batch = next.entries.map(\.notification.number)
             ages = next.entries.map(\.age)
+            waits = next.entries.map(\.waited)
         }
         let steps: [Step] = (actions + next.actions).compactMap { action in
             switch action {

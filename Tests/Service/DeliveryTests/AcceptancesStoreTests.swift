@@ -215,6 +215,7 @@ struct AcceptancesStoreTests {
         var rig = AcceptancesRig(isShared: isShared)
         #expect(rig.accept(.returned) == [.store([1])])
         #expect(rig.ages == [nil])
+        #expect(rig.waits == [isShared ? .zero : nil])
         _ = rig.stored([1])
         // The process is stopped while the notification is under way to the device.
         #expect(rig.accept(.taken) == [])
@@ -222,6 +223,12 @@ struct AcceptancesStoreTests {
         rig.now = rig.now.advanced(by: stop)
         #expect(rig.tick() == [.store([2])])
         #expect(rig.ages == [isShared ? stop : nil])
+        #expect(rig.waits == [isShared ? stop : nil])
+        // What is certainly not stored is stored for the first time, with all the time that it has waited.
+        _ = rig.stored([2], locked: [2])
+        rig.now = rig.now.advanced(by: .seconds(1))
+        #expect(rig.retryLocked() == [.store([2])])
+        #expect(rig.waits == [isShared ? .seconds(4) : nil])
     }
 
     @Test

@@ -204,6 +204,28 @@ struct BroadcastNodesTests {
     }
 
     @Test
+    func `The store gets to know how long ago a broadcast was accepted`() async throws {
+        try await withRig { rig async throws in
+            let channels = TimingChannels(rig.store)
+            let read = Mutex(0)
+            let broadcasts = Broadcasts(
+                channels: channels, news: rig.news, accounts: rig.store,
+                clock: ServiceClock {
+                    let count = read.withLock { read in
+                        defer { read += 1 }
+                        return read
+                    }
+                    return Moment(
+                        time: Timestamp(milliseconds: 1_700_000_000_000),
+                        uptime: Uptime(nanoseconds: UInt64(count) * 100_000_000))
+                })
+            _ = try await broadcasts.send(rig.notification(1), to: rig.channel.key)
+            let waits = channels.waits.withLock { $0 }
+            #expect(waits.count == 1 && waits.allSatisfy { ($0 ?? .zero) > .zero })
+        }
+    }
+
+    @Test
     func `A stored broadcast that is not urgent waits for the power, also if the subscriptions are read again`()
         async throws
     {

@@ -30,7 +30,10 @@ import Rates
 /// 12. A notification with a single attempt is sent to a connected device with room, unless it must not wake the device
 ///     or is silent.
 /// 13. A notification that is stored again does not replace another one that was stored since its first attempt. One that a
-///     node passes to the store late does not replace another node's that was stored since it was accepted.
+///     node passes to the store late, or that is late on its way there, does not replace another node's that was stored since
+///     it was accepted.
+/// 14. A notification is not refused for another one that had been stored when it was accepted, if its node knows the
+///     store's clock and it is stored for the first time.
 extension DeliverySimulation {
     /// What is known of one submission.
     struct Record {

@@ -107,6 +107,9 @@ extension DeliverySimulation {
         /// Whether the node can reach the store and the other nodes.
         var isReachable: Bool { isUp && cutOffSince == nil }
 
+        /// Whether the node has measured the store's clock. Some never do, so that the rules for them are tested too.
+        var knowsClock: Bool { !start.isMultiple(of: 3) }
+
         /// Does what the driver does after every event.
         func advanced(_ actions: [Acceptances.Action], now: Uptime) -> [Work] {
             // The store may take the waiting batch at once, or later, as when it is busy.

@@ -16,6 +16,7 @@ extension DeliverySimulation {
                 let number = Int(entries[index].notification.number)
                 records[number - 1].firstStore = stores
                 records[number - 1].isLate = entries[index].age != nil
+                if !node.knowsClock { entries[index].waited = nil }
                 if fault == .storesLate { entries[index].age = nil }
             }
             let results = entries.map { attempt($0, by: node) }
@@ -26,7 +27,10 @@ extension DeliverySimulation {
         case .storingAgain(let entries, let doubtful, var results):
             for index in doubtful {
                 var entry = entries[index]
-                if isCluster, fault != .repeatsOverNewer { entry.age = entry.age ?? .zero }
+                if isCluster {
+                    entry.waited = nil
+                    entry.age = fault == .repeatsOverNewer ? nil : entry.age ?? .zero
+                }
                 let result = attempt(entry, by: node, isRepeated: true)
                 if Self.isFinal(result) { results[index] = result }
             }
@@ -77,14 +81,34 @@ extension DeliverySimulation {
         }
     }
 
-    /// Whether the mailbox holds another notification that was stored since this one was accepted. A real store compares
-    /// times with a margin, and so refuses a little more.
+    /// By how much the store may take the acceptance of a notification to be later than it was.
+    private static let largestError = 3
+    private static let clockError = Duration.milliseconds(largestError)
+
+    /// Whether the mailbox holds another notification that was stored since this one was accepted. By the age, a real store
+    /// compares times with a margin, and so refuses a little more.
     private func isOvertaken(_ entry: MailboxEntry) -> Bool {
         let number = entry.notification.number
-        guard entry.age != nil, let held = mailboxes[entry.destination], held.entry.notification.number != number,
+        guard let held = mailboxes[entry.destination], held.entry.notification.number != number,
             let accepted = records[Int(number) - 1].accepted, let stored = storedAt[entry.destination]
         else { return false }
-        return stored.time >= accepted.time
+        guard entry.waited != nil else { return entry.age != nil && stored.time >= accepted.time }
+        switch fault {
+        case .storesDelayed: return false
+        case .refusesNewer: return stored.time.advanced(by: .seconds(20)) > accepted.time
+        default:
+            let error = Duration.milliseconds(Int.random(in: 0...Self.largestError, using: &random))
+            return stored.time > accepted.time.advanced(by: error)
+        }
+    }
+
+    /// Checks that a notification was refused rightly (rule 14).
+    private func checkRefusal(_ entry: MailboxEntry) {
+        let number = entry.notification.number
+        guard entry.waited != nil, let accepted = records[Int(number) - 1].accepted,
+            let stored = storedAt[entry.destination], stored.count <= accepted.count
+        else { return }
+        problems.append("\(number) was refused, and was accepted after everything that had been stored")
     }
 
     /// Checks rule 13.
@@ -99,8 +123,12 @@ extension DeliverySimulation {
             problems.append("\(number) was stored again over \(other), which was stored meanwhile")
         }
         let isOfOtherNode = record.connection.start != records[Int(other) - 1].connection.start
-        if record.isLate, !isRepeated, isOfOtherNode, stored.count > accepted.count {
+        if record.isLate, !isRepeated, isOfOtherNode, stored.time > accepted.time.advanced(by: Self.clockError) {
             problems.append("\(number) was stored late over \(other), which was stored meanwhile")
+        }
+        if entry.waited != nil, stored.time > accepted.time.advanced(by: Self.clockError) {
+            problems.append(
+                "\(number) was on its way for long, and was stored over \(other), which was stored meanwhile")
         }
     }
 
@@ -110,7 +138,10 @@ extension DeliverySimulation {
         guard node.isReachable else {
             return .failure(StoreError(chance(50) ? .unavailable : .unknown, "The store is not reached."))
         }
-        guard !isOvertaken(entry) else { return .failure(.overtaken) }
+        guard !isOvertaken(entry) else {
+            checkRefusal(entry)
+            return .failure(.overtaken)
+        }
         checkOrder(entry, isRepeated: isRepeated)
         switch isSettling ? 99 : Int.random(in: 0..<100, using: &random) {
         case 0..<6: return .failure(StoreError(.unavailable, "The disk is full."))

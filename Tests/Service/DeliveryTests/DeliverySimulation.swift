@@ -67,6 +67,10 @@ final class DeliverySimulation {
         case repeatsOverNewer
         /// A node that is late stores what it had over what another node has stored meanwhile.
         case storesLate
+        /// The store does not ask when a notification was accepted whose statement was late on its way.
+        case storesDelayed
+        /// The store refuses notifications that were accepted when the other one had been stored.
+        case refusesNewer
         /// A node that was stopped accepts the requests that came meanwhile, which their provider has given up.
         case acceptsAfterStop
 
@@ -75,7 +79,8 @@ final class DeliverySimulation {
             switch self {
             case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
                 .answersWhileStoring, .forgetsLostNode, .losesAnnouncements, .answersOffersTwice,
-                .takesEarlierEpochs, .takesLateOffers, .repeatsOverNewer, .storesLate, .acceptsAfterStop:
+                .takesEarlierEpochs, .takesLateOffers, .repeatsOverNewer, .storesLate, .storesDelayed, .refusesNewer,
+                .acceptsAfterStop:
                 3
             default: 1
             }

@@ -29,6 +29,8 @@ final class HeldStore: Mailboxes {
     let batches = Recorder<[UInt64]>()
     /// The ages of the entries of each batch.
     let ages = Recorder<[Duration?]>()
+    /// How long the entries of each batch have waited.
+    let waits = Recorder<[Duration?]>()
     let failures = Recorder<Gate>()
     /// The number of notifications that each sweep removed.
     let sweeps = Recorder<Int>()
@@ -110,6 +112,7 @@ final class HeldStore: Mailboxes {
 
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         ages.record(entries.map(\.age))
+        waits.record(entries.map(\.waited))
         batches.record(entries.map(\.notification.number))
         await come(to: .store)
         var results: [Result<MailboxVersion, StoreError>] = []

@@ -96,6 +96,22 @@ struct SharedStoreTests {
         await rig.answered(1)
         #expect(rig.answers.accepted == [1])
         #expect(rig.store.ages.values == [[nil], [isShared ? .zero : nil]])
+        // The first attempt may have stored it at any time.
+        #expect(rig.store.waits.values == [[isShared ? .zero : nil], [nil]])
+    }
+
+    /// While the device token was looked up, the provider may have sent a newer notification through another node.
+    @Test(arguments: [false, true])
+    func `What is stored has waited since its request was read`(isShared: Bool) async throws {
+        let registrations = try RegistrationsElsewhere(isHeld: true)
+        let rig = try await DeliveryRig(registrations: registrations, isShared: isShared)
+        _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
+        rig.submit(1)
+        rig.clock.advance(by: .seconds(1))
+        registrations.release()
+        await rig.answered(1)
+        #expect(rig.answers.accepted == [1])
+        #expect(rig.store.waits.values == [[isShared ? .seconds(1) : nil]])
     }
 
     @Test

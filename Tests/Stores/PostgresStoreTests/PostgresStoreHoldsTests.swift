@@ -313,7 +313,9 @@ struct PostgresStoreHoldsTests {
             case .isReplaced:
                 try await end("'1 second'")
                 let other = PostgresNode(name: "there", identity: [3])
-                #expect(try await PostgresStore.join(as: other, start: [3], isStart: true, on: here.control) == nil)
+                #expect(
+                    try await PostgresStore.join(
+                        as: other, start: [3], isStart: true, clock: DatabaseClock(), on: here.control) == nil)
             case .isGone:
                 try await end("'2 minutes'")
                 var pages = 1
@@ -336,7 +338,7 @@ struct PostgresStoreHoldsTests {
         try await store.drained()
         try await store.drain(node: "here", over: .seconds(9))
         _ = try await PostgresStore.join(
-            as: configuration.node, start: store.start, isStart: false, on: store.writers[0])
+            as: configuration.node, start: store.start, isStart: false, clock: DatabaseClock(), on: store.writers[0])
         #expect(try await store.nodes().map(\.state) == [.drained])
         #expect(try await store.nodes().first?.peer == "192.0.2.1:4000")
         let again = try await PostgresStore.open(configuration)

@@ -54,6 +54,27 @@ extension StoreContract {
             _ = await channels.remove([channel.key])
             #expect(try await channels.stored([channel.key]) == [nil])
         },
+        channelPromise("a shared store leaves a broadcast that was stored since another was accepted") {
+            ports, channels in
+            let channel = try ChannelSamples.channel(1, policy: .newest)
+            try await channels.create([channel], limit: 10).first?.get()
+            func store(_ id: UInt64, waited: Duration?) async -> Result<BroadcastVersion, StoreError> {
+                await channels.store([ChannelSamples.entry(channel.key, id: id, waited: waited)])[0]
+            }
+            let isShared = ports.mailboxes.isShared
+            for _ in 1...2 { _ = try await store(1, waited: .seconds(3600)).get() }
+            let newest = try await store(2, waited: .zero).get()
+            let late = await store(1, waited: .seconds(3600))
+            if isShared { #expect(late == .failure(.overtaken)) } else { _ = try late.get() }
+            let stored = try await channels.stored([channel.key])
+            #expect(stored.first??.entry.notification.id.high == (isShared ? 2 : 1))
+            // What was accepted after the answer is never refused, and versions go on growing.
+            for id in 3...50 as ClosedRange<UInt64> {
+                #expect(try await store(id, waited: .zero).get() > newest)
+            }
+            _ = try await store(51, waited: nil).get()
+            #expect(try await channels.stored([channel.key]).first??.entry.notification.id.high == 51)
+        },
         channelPromise("versions grow after an expired broadcast was removed too") { ports, channels in
             let channel = try ChannelSamples.channel(1, policy: .newest)
             try await makeApp(ports)
@@ -190,14 +211,14 @@ enum ChannelSamples {
         Subscription(device: Samples.device, app: channel.key.list.app, channel: channel.key.id)
     }
 
-    static func entry(_ channel: ChannelKey, id: UInt64 = 1) -> BroadcastEntry {
+    static func entry(_ channel: ChannelKey, id: UInt64 = 1, waited: Duration? = nil) -> BroadcastEntry {
         BroadcastEntry(
             channel: channel,
             notification: Notification(
                 id: NotificationID(high: id, low: ~id), topic: "com.example.app.push-type.liveactivity",
                 pushType: .liveActivity, priority: .considerate, expiration: .at(1_700_003_600),
                 payload: Payload(stored: Array(#"{"aps":{"event":"update"}}"#.utf8), contents: [.aps])),
-            expires: Samples.muchLater)
+            expires: Samples.muchLater, waited: waited)
     }
 }
 

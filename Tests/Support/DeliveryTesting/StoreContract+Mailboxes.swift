@@ -19,6 +19,9 @@ extension StoreContract {
         Promise("mailboxes of several devices are read together, in the order of the request", registering: contents),
         Promise("a read sees everything that was answered before it", registering: answeredIsSeen),
         Promise("storing the same notification again does no harm", registering: storingAgain),
+        Promise(
+            "a shared store leaves what it has stored since a notification was accepted, and replaces what it had before",
+            registering: leavesNewer),
         Promise("a version is never used again for its destination", registering: versionsAreUnique),
         Promise("removing the present version empties the mailbox", registering: removes),
         Promise("removing an older version does not remove the newer notification", registering: removalSuperseded),
@@ -47,6 +50,31 @@ extension StoreContract {
     ]
 
     // MARK: Storing
+
+    /// A store of one process has no other that could have stored something meanwhile.
+    @Sendable
+    private static func leavesNewer(_ ports: Ports) async throws {
+        func store(_ id: UInt64, waited: Duration?) async -> Result<MailboxVersion, StoreError> {
+            var entry = Samples.entry(id: id)
+            entry.waited = waited
+            return await ports.mailboxes.store([entry])[0]
+        }
+        func stored() async throws -> [NotificationID] {
+            try await ports.mailboxes.entries(of: Samples.device).map(\.entry.notification.id)
+        }
+        let isShared = ports.mailboxes.isShared
+        // An empty mailbox takes it, and so does one that has the same notification.
+        for _ in 1...2 { _ = try await store(1, waited: .seconds(3600)).get() }
+        _ = try await store(2, waited: .zero).get()
+        let late = await store(1, waited: .seconds(3600))
+        if isShared { #expect(late == .failure(.overtaken)) } else { _ = try late.get() }
+        #expect(try await stored() == [Samples.entry(id: isShared ? 2 : 1).notification.id])
+        // What was accepted after the answer is never refused.
+        for id in 3...50 as ClosedRange<UInt64> { _ = try await store(id, waited: .zero).get() }
+        // What may have been stored before goes by its age, and what has neither is stored.
+        _ = try await store(51, waited: nil).get()
+        #expect(try await stored() == [Samples.entry(id: 51).notification.id])
+    }
 
     @Sendable
     private static func holdsNothing(_ ports: Ports) async throws {

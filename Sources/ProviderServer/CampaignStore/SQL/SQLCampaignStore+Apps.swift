@@ -12,13 +12,14 @@ extension SQLCampaignStore {
         _ bundleID: String,
         _ change: @escaping @Sendable (ProviderApp?) throws -> ProviderApp,
     ) async throws -> ProviderApp {
-        let table = ProviderApp.table
+        let (table, demandPrompt) = (ProviderApp.table, promptness())
         return try await database.transact { transaction in
             // The row is locked. If there is none, one of two servers that add the app at the same time fails, and repeats
             // the transaction with the row of the other.
             let known = try transaction.rows(
                 "SELECT \(table.columns(of: "app")) FROM app WHERE bundle_id = \(bundleID) \(.forUpdate)"
             ) { try table.row($0) }.first
+            try demandPrompt()
             var app = try change(known)
             let number = try transaction.number(
                 known == nil

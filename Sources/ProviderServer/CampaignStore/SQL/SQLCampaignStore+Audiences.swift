@@ -19,9 +19,10 @@ extension SQLCampaignStore {
     }
 
     package func put(_ audience: SavedAudience, limit: Int) async throws(StoreError) -> Bool {
-        let table = SavedAudience.table
+        let (table, demandPrompt) = (SavedAudience.table, promptness())
         return try await database.write { transaction in
             try lock(app: audience.app, transaction)
+            try demandPrompt()
             let changed = try transaction.run(
                 """
                 UPDATE audience SET \(table.assignments(audience)) WHERE app = \(audience.app) AND name = \(audience.name)
@@ -37,6 +38,11 @@ extension SQLCampaignStore {
     }
 
     package func deleteAudience(_ name: String, app: Int64) async throws(StoreError) -> Bool {
-        try await database.write("DELETE FROM audience WHERE app = \(app) AND name = \(name)") > 0
+        let demandPrompt = promptness()
+        return try await database.write { transaction in
+            try lock(app: app, transaction)
+            try demandPrompt()
+            return try transaction.run("DELETE FROM audience WHERE app = \(app) AND name = \(name)") > 0
+        }
     }
 }

@@ -43,8 +43,10 @@ extension SQLCampaignStore {
         app: Int64,
         _ change: @escaping @Sendable (StoredInstallation?) throws -> InstallationChange,
     ) async throws -> StoredInstallation? {
-        try await database.transact { transaction in
+        let demandPrompt = promptness()
+        return try await database.transact { transaction in
             let known = try transaction.rows(selecting(id, app) + " " + .forUpdate) { try stored($0) }.first
+            try demandPrompt()
             switch try change(known) {
             case .keep: return known
             case .delete:
@@ -65,6 +67,7 @@ extension SQLCampaignStore {
     package func importInstallations(_ installations: [Installation], app: Int64) async throws(StoreError) {
         guard !installations.isEmpty else { return }
         let installations = distinct(installations)
+        let demandPrompt = promptness()
         let isThere = try await database.write { transaction in
             // Lock the rows that are there, always in the same order, so that two imports never wait for each other.
             try transaction.run(
@@ -72,6 +75,7 @@ extension SQLCampaignStore {
                 SELECT 1 FROM installation WHERE app = \(app) AND id \(.anyOf(installations.map(\.id))) ORDER BY id
                 \(.forUpdate)
                 """)
+            try demandPrompt()
             try transaction.run(replacing(installations, app))
             let stored = installations.map { StoredInstallation($0, secretDigest: nil) }
             return try transaction.run(writing(stored, app, isImport: true, replaces: true)) > 0

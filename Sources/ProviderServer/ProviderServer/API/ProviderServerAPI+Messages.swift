@@ -257,7 +257,9 @@ extension ProviderServerAPI {
 
     private func change(_ change: MessageChange, _ call: ProviderCall) async throws -> Response {
         let (message, app) = try await message(call)
+        let demandPrompt = store.promptness()
         _ = try await store.changeMessage(message.id) { message in
+            try demandPrompt()
             try change.apply(to: &message)
             return nil
         }
@@ -282,7 +284,9 @@ extension ProviderServerAPI {
             throw Problem.invalid("", "The key rate is missing; null removes the rate.")
         }
         let rate = try reader.read("rate", MessageDocument.rateForm)
+        let demandPrompt = store.promptness()
         let changed = try await store.changeMessage(message.id) { message in
+            try demandPrompt()
             guard !message.state.isOver else { throw Problem(409, "The message is \(message.state.rawValue).") }
             message.rate = rate
             return nil

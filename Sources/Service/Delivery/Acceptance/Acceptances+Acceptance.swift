@@ -8,6 +8,8 @@ extension Acceptances {
         let answers: any SubmissionAnswers
         let expires: Timestamp
         let accepted: Uptime
+        /// When its request was read. It was accepted later if the device token had to be looked up.
+        let read: Uptime
         var state = State.offered
         var isAnswered = false
         /// Older notifications to the same destination that this one replaces and that are answered together with
@@ -20,12 +22,14 @@ extension Acceptances {
             answers: any SubmissionAnswers,
             expires: Timestamp,
             accepted: Uptime,
+            read: Uptime,
         ) {
             self.offer = offer
             self.submission = submission
             self.answers = answers
             self.expires = expires
             self.accepted = accepted
+            self.read = read
         }
     }
 
@@ -41,5 +45,26 @@ extension Acceptances {
         case replaced
         /// The notification is answered and finished.
         case over
+    }
+}
+
+extension Acceptances.Acceptance {
+    /// Whether this notification was accepted after the other offer. Both must have the same origin.
+    func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
+
+    var entry: MailboxEntry {
+        MailboxEntry(destination: submission.destination, notification: submission.notification, expires: expires)
+    }
+
+    var subject: NotificationSubject {
+        NotificationSubject(submission.notification, to: submission.destination, generation: submission.generation)
+    }
+
+    /// Answers the provider, unless it was already answered.
+    func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
+        guard !isAnswered else { return }
+        isAnswered = true
+        if case .rejected(let rejection) = outcome { actions.append(.record(.rejected(rejection.reason), subject)) }
+        actions.append(.answer(answers, submission.ticket, outcome))
     }
 }

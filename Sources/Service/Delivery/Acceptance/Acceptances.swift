@@ -87,16 +87,19 @@ struct Acceptances: ~Copyable {
     mutating func nextOffer() -> OfferID { names.next() }
 
     /// Accepts a notification that may be stored. The switchboard has already answered its offer.
+    /// - Parameter read: when its request was read; nil if it was read now.
     mutating func accept(
         _ submission: Submission,
         answers: any SubmissionAnswers,
         offer: OfferID,
         answered answer: OfferAnswer,
         expires: Timestamp,
+        read: Uptime? = nil,
         now: Uptime,
     ) -> [Action] {
         defer { assert(checkInvariants()) }
-        let acceptance = Acceptance(submission, offer: offer, answers: answers, expires: expires, accepted: now)
+        let acceptance = Acceptance(
+            submission, offer: offer, answers: answers, expires: expires, accepted: now, read: read ?? now)
         orders[submission.destination, default: Order()].underWay.append(acceptance, number: offer.number)
         var actions: [Action] = []
         switch answer {
@@ -347,13 +350,14 @@ struct Acceptances: ~Copyable {
         return (storing.map { entry(of: $0, now) }, actions)
     }
 
-    /// Returns the entry of a notification to store. If this node is late, its provider may have sent a newer notification
-    /// through another node meanwhile.
+    /// Returns the entry of a notification to store. If this node is late, or the entry is late on its way, its provider may
+    /// have sent a newer notification through another node meanwhile.
     private func entry(of acceptance: Acceptance, _ now: Uptime) -> MailboxEntry {
         var entry = acceptance.entry
-        if isShared, acceptance.accepted.advanced(by: limits.promptStoring) < now {
-            entry.age = now.duration(since: acceptance.accepted)
-        }
+        guard isShared else { return entry }
+        let waited = now.duration(since: acceptance.read)
+        entry.waited = waited
+        if waited > limits.promptStoring { entry.age = waited }
         return entry
     }
 
@@ -375,26 +379,5 @@ struct Acceptances: ~Copyable {
         let replaced = acceptance.replaced
         acceptance.replaced = []
         for older in replaced { finish(older, outcome, &actions) }
-    }
-}
-
-extension Acceptances.Acceptance {
-    /// Whether this notification was accepted after the other offer. Both must have the same origin.
-    func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
-
-    fileprivate var entry: MailboxEntry {
-        MailboxEntry(destination: submission.destination, notification: submission.notification, expires: expires)
-    }
-
-    fileprivate var subject: NotificationSubject {
-        NotificationSubject(submission.notification, to: submission.destination, generation: submission.generation)
-    }
-
-    /// Answers the provider, unless it was already answered.
-    fileprivate func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
-        guard !isAnswered else { return }
-        isAnswered = true
-        if case .rejected(let rejection) = outcome { actions.append(.record(.rejected(rejection.reason), subject)) }
-        actions.append(.answer(answers, submission.ticket, outcome))
     }
 }

@@ -83,11 +83,14 @@ package struct BroadcastEntry: Sendable, Hashable {
     package let notification: Notification
     /// The time from which it is no longer delivered.
     package let expires: Timestamp
+    /// How long ago it was accepted; nil if it replaces whatever the channel keeps.
+    package let waited: Duration?
 
-    package init(channel: ChannelKey, notification: Notification, expires: Timestamp) {
+    package init(channel: ChannelKey, notification: Notification, expires: Timestamp, waited: Duration? = nil) {
         self.channel = channel
         self.notification = notification
         self.expires = expires
+        self.waited = waited
     }
 }
 

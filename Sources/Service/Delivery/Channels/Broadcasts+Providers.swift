@@ -112,7 +112,8 @@ extension Broadcasts {
         if news != nil, now.uptime.advanced(by: limits.promptStoring) < clock.moment.uptime || wasStopped() {
             throw .lateBroadcast
         }
-        let version = try await store(notification, to: channel, now: clock.teams.time(now.time, of: key.list.app))
+        let version = try await store(
+            notification, to: channel, now: clock.teams.time(now.time, of: key.list.app), accepted: now.uptime)
         if version != nil {
             record(.stored(after: clock.moment.uptime.microseconds(since: now.uptime)), notification, clock.time)
         }
@@ -156,6 +157,7 @@ extension Broadcasts {
         _ notification: Notification,
         to channel: BroadcastChannel,
         now: Timestamp,
+        accepted: Uptime,
     ) async throws(Rejection) -> BroadcastVersion? {
         guard channel.policy == .newest else { return nil }
         let retained = now.advanced(by: limits.retention)
@@ -167,7 +169,9 @@ extension Broadcasts {
             guard Timestamp(seconds: seconds) > now else { return nil }
             expires = min(Timestamp(seconds: seconds), retained)
         }
-        let entry = BroadcastEntry(channel: channel.key, notification: notification, expires: expires)
+        let entry = BroadcastEntry(
+            channel: channel.key, notification: notification, expires: expires,
+            waited: clock.moment.uptime.duration(since: accepted))
         do throws(StoreError) {
             return try await channels.store([entry]).first?.get()
         } catch {

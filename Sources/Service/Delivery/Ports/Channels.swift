@@ -29,8 +29,10 @@ package protocol Channels: Sendable {
     func remove(_ keys: [ChannelKey]) async -> [Result<Bool, StoreError>]
 
     /// Stores each broadcast in place of the channel's older one, if the channel exists. Returns when it would survive a
-    /// crash. Storing the same broadcast again does no harm.
-    /// - Returns: ``StoreError/Code/missing`` if there is no such channel.
+    /// crash. Storing the same broadcast again does no harm. A shared store leaves a broadcast that another node has stored
+    /// since this one was accepted (``BroadcastEntry/waited``).
+    /// - Returns: ``StoreError/Code/missing`` if there is no such channel, or ``StoreError/Code/conflict`` if the channel keeps
+    ///   one that may be newer.
     func store(_ broadcasts: [BroadcastEntry]) async -> [Result<BroadcastVersion, StoreError>]
 
     /// Returns the stored broadcasts of the channels; nil for a channel without one. Some may have expired.

@@ -21,8 +21,9 @@ package protocol Mailboxes: Sendable {
     /// before is removed with the mailbox, and a later one fails with ``StoreError/Code/ended(at:)``.
     ///
     /// Storing the same notification again does no harm. After ``StoreError/Code/unknown``, store it again, with its
-    /// ``MailboxEntry/age``. An entry with an age fails with ``StoreError/Code/conflict`` if the mailbox holds another
-    /// notification that may be newer. An item fails with ``StoreError/Code/locked`` if another transaction holds the
+    /// ``MailboxEntry/age``. An entry with an age, or one that reaches a shared store late, fails with
+    /// ``StoreError/Code/conflict`` if the mailbox holds another notification that may be newer
+    /// (``MailboxEntry/waited``). An item fails with ``StoreError/Code/locked`` if another transaction holds the
     /// mailbox for long. Neither was stored then.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 
@@ -89,15 +90,25 @@ package struct MailboxEntry: Sendable, Hashable {
     package var notification: Notification
     /// The time from which it is no longer delivered.
     package var expires: Timestamp
+    /// How long ago the notification was accepted; nil if an earlier attempt may have stored it. The entry replaces no other
+    /// notification that another node has stored since then, because that one may be newer and its provider may have its
+    /// 200 already. A store that cannot tell goes by the ``age``. An embedded store replaces whatever the mailbox holds.
+    package var waited: Duration?
     /// How long ago the notification was accepted, or first passed to the store. The entry replaces no other notification
-    /// that may have been stored since then by another node, because that one may be newer and its provider may have its
-    /// 200 already. Nil if the notification is stored at once, and replaces whatever the mailbox holds.
+    /// that may have been stored since then by another node. Nil if the notification is stored at once.
     package var age: Duration?
 
-    package init(destination: Destination, notification: Notification, expires: Timestamp, age: Duration? = nil) {
+    package init(
+        destination: Destination,
+        notification: Notification,
+        expires: Timestamp,
+        waited: Duration? = nil,
+        age: Duration? = nil,
+    ) {
         self.destination = destination
         self.notification = notification
         self.expires = expires
+        self.waited = waited
         self.age = age
     }
 }
