@@ -25,11 +25,11 @@ enum RequestHeadRules {
 
     private static func isOld(_ head: HTTPRequestHead) -> Bool { head.version == .http1_0 }
 
-    /// RFC 9112, 3.2: a request has to name one host. HTTP/1.0 does not know the field.
+    /// RFC 9112, 3.2: a request has to name one host. HTTP/1.0 does not know the field, and a Unix socket has no host to name.
     private static func checkHost(_ head: HTTPRequestHead, mayLackHost: Bool) throws(Problem) {
         let hosts = head.headers["host"]
         guard let host = hosts.first else {
-            guard isOld(head) else { throw Problem(400, "The request has no Host header field.") }
+            guard mayLackHost || isOld(head) else { throw Problem(400, "The request has no Host header field.") }
             return
         }
         guard hosts.count == 1 else { throw Problem(400, "The request has more than one Host header field.") }
