@@ -491,7 +491,7 @@ let package = Package(
         // MARK: Tests/Documents
         tests(
             "Tests/Documents/DocumentsTests",
-            ["CommonTesting", "Notifications", "Rates", "Matching", "Service", "ProviderServer"]),
+            ["CommonTesting", "Notifications", "Rates", "Matching", "ProviderAPI", "Service", "ProviderServer"]),
         // MARK: Tests/Fuzzing
         module(
             "Tests/Fuzzing/FuzzEntries",

@@ -83,8 +83,8 @@ package final class ProviderAPI: HTTP2Service {
         tellsGrants = answerDetail
         self.grants = grants
         rules = RequestRules(
-            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names,
-            tokensByService: tokensByService, otherAddress: otherAddress)
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, clock: clock,
+            names: names, tokensByService: tokensByService, otherAddress: otherAddress)
         self.firstSight = firstSight
         self.acceptAnyFrom = acceptAnyFrom
         self.authority = authority
@@ -144,16 +144,6 @@ package final class ProviderAPI: HTTP2Service {
         var rejection = rejection
         rejection.timestamp = rejection.timestamp.map { clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds }
         return rejection
-    }
-
-    /// Rejects a device token of a Live Activity that has lasted as long as one can.
-    func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
-        let app = addressed.destination.app
-        guard let activity = addressed.activity, activity.ends <= clock.teams.time(clock.time, of: app) else { return }
-        let ended = clock.clientTime(of: clock.teams.serviceTime(of: activity.ends, app))
-        throw Rejection(
-            .expiredToken, timestamp: ended.milliseconds,
-            detail: "The Live Activity of the device token has ended.")
     }
 
     package var refusesConnection: Bool { observation?.observer.refuses(environment, .http2) ?? false }

@@ -264,9 +264,7 @@ extension ChannelConnection {
         if case .token(let token) = request.sender, memory.version(provider) != request.accountsVersion {
             try token.checkKey(in: memory.current(provider))
         }
-        let trusted = ProviderRequest(began: request.began)
-        trusted.sender = request.sender
-        try provider.rules.checkTrust(trusted)
+        try request.sender.check()
     }
 
     private static func contents(of channel: BroadcastChannel) -> String {

@@ -111,7 +111,8 @@ extension ProviderConnection {
             let allowed = NamedTokens.byteCounts
             throw Rejection(
                 .badDeviceToken,
-                detail: "The token must be \(allowed.lowerBound) to \(allowed.upperBound) bytes in hexadecimal digits.")
+                detail: DeviceToken.fault(in: digits)
+                    ?? "The token must be \(allowed.lowerBound) to \(allowed.upperBound) bytes in hexadecimal digits.")
         }
         let sealed: [UInt8]
         do {

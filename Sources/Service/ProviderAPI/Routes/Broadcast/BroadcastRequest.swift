@@ -92,8 +92,8 @@ extension RequestRules {
         _ request: ProviderRequest,
         _ broadcast: BroadcastRequest,
     ) throws(Rejection) -> BroadcastRequest.Addressed {
-        try checkShape(request)
-        try checkTrust(request)
+        try make(RequestCheck.ofShape, of: request)
+        try make(RequestCheck.ofSender, of: request)
         if case .bad(let detail) = broadcast.id { throw Rejection(.badMessageID, detail: detail) }
         let channel = try Self.channel(broadcast.channel)
         if case .bad(let detail) = request.expiration { throw Rejection(.badExpirationDate, detail: detail) }

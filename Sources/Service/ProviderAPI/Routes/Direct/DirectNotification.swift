@@ -71,7 +71,8 @@ extension ProviderAPI {
         return DirectCheck(
             rejection: await rejection(of: request, by: rules),
             strictRejection: await rejection(of: request, by: strictRules),
-            bytes: direct.payload.count, maximumBytes: request.topic.present?.app.map { _ in request.payloadLimit })
+            bytes: direct.payload.count,
+            maximumBytes: request.topic.present.flatMap { topic in topic.app.map { _ in topic.payloadLimit } })
     }
 
     var strictRules: RequestRules {
@@ -117,10 +118,6 @@ extension ProviderAPI {
     ) throws(Rejection) -> Submission {
         guard accounts.isCurrent else { throw .accountsNotCurrent }
         let addressed = try rules.check(request)
-        guard request.body.count <= request.payloadLimit else {
-            throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(request.payloadLimit) bytes.")
-        }
-        try checkActivity(of: addressed)
         return Submission(
             destination: addressed.destination,
             deviceToken: addressed.deviceToken,
@@ -167,10 +164,8 @@ extension ProviderRequest {
             if let text { read(header, Array(text.utf8).span) }
         }
         body = payload
+        received = payload.count
     }
-
-    /// The largest payload in bytes; 0 without a topic.
-    fileprivate var payloadLimit: Int { topic.present?.payloadLimit ?? 0 }
 
     /// Returns the request as the journal shows it, with the headers that a provider would have sent.
     fileprivate func facts(

@@ -51,11 +51,10 @@ extension ProviderConnection {
     func checkPayload(
         _ request: ProviderRequest,
         _ forwarded: ForwardedRequest?,
-        to topic: AddressedTopic,
     ) throws(Rejection) {
         guard forwarded?.refusal == nil else { return }
         do throws(Rejection) {
-            try rules.checkBody(of: request, to: topic)
+            try rules.checkBody(of: request)
         } catch {
             guard let forwarded, forwarded.upstream.compares else { throw error }
             forwarded.refusal = error
@@ -66,7 +65,7 @@ extension ProviderConnection {
     func forwardEnded(_ stream: StreamID, _ request: ProviderRequest, _ forwarded: ForwardedRequest) {
         do throws(Rejection) {
             try checkForwarding(request, forwarded)
-            try checkPayload(request, forwarded, to: forwarded.topic)
+            try checkPayload(request, forwarded)
         } catch {
             return reject(stream, error)
         }

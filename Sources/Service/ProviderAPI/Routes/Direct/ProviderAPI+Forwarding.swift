@@ -10,11 +10,7 @@ extension ProviderAPI {
         guard let forwarded = try rules.forwarding(of: request) else { return nil }
         guard accounts.isCurrent else { throw .accountsNotCurrent }
         if let refusal = forwarded.refusal { throw refusal }
-        let limit = forwarded.topic.payloadLimit
-        guard request.body.count <= limit else {
-            throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(limit) bytes.")
-        }
-        try rules.checkBody(of: request, to: forwarded.topic)
+        try rules.checkBody(of: request)
         guard !forwarded.upstream.captures else {
             throw Rejection(
                 .serviceUnavailable,

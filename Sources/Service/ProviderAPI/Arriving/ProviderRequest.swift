@@ -126,8 +126,8 @@ final class ProviderRequest {
         if let broadcast { return broadcast.decide(self, by: rules) }
         if let granted, !granted.isResolved { return rules.decide(self, granted) }
         do throws(Rejection) {
-            if let topic = granted?.address?.topic {
-                verdict = .success(try rules.address(self, topic))
+            if granted?.address != nil {
+                verdict = .success(try rules.address(self))
             } else {
                 forwarded = try rules.forwarding(of: self)
                 verdict = forwarded == nil ? .success(try rules.check(self)) : nil
@@ -180,6 +180,13 @@ final class ProviderRequest {
         }
         let topic = broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? ""
         return NotificationSubject(id: id, address: address, topic: topic)
+    }
+}
+
+extension ProviderRequest.Field {
+    /// The value if it is valid, otherwise nil.
+    var present: Value? {
+        if case .value(let value) = self { value } else { nil }
     }
 }
 

@@ -33,9 +33,9 @@ extension ProviderConnection {
         do throws(Rejection) {
             guard let grants = api.grants else { throw Rejection(.forbidden) }
             if let refusal = granted.refusal { throw refusal }
-            let (topic, handle) = try checkAgain(request, granted)
+            let handle = try checkAgain(request, granted).handle
             if let forwarded = request.forwarded { try checkForwarding(request, forwarded) }
-            try checkPayload(request, request.forwarded, to: topic)
+            try checkPayload(request, request.forwarded)
             try granted.grant.limits.check(payload: request.body)
             if let refusal = grants.meter.spend(granted.grant) {
                 api.limitLog.limitExceeded(.grantRate, peer: peer)

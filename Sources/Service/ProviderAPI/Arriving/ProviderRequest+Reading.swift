@@ -45,13 +45,10 @@ extension ProviderRequest {
         let digits = value.extracting(droppingFirst: prefixCount + 1)
         guard !digits.isEmpty else { return .withoutDeviceToken }
         if let token = DeviceToken(hexadecimal: digits) { return .deviceToken(token) }
-        for index in 0..<digits.count {
-            if digits[index] == UInt8(ascii: "/") { return .bad }
-            guard Hexadecimal.value(of: digits[index]) != nil else {
-                return .badDeviceToken("Character \(index + 1) of the device token is not a hexadecimal digit.")
-            }
-        }
-        if let bytes = Hexadecimal.bytes(digits.text), NamedTokens.byteCounts.contains(bytes.count) {
+        let text = digits.text
+        if text.utf8.contains(UInt8(ascii: "/")) { return .bad }
+        if let fault = DeviceToken.fault(in: text) { return .badDeviceToken(fault) }
+        if let bytes = Hexadecimal.bytes(text), NamedTokens.byteCounts.contains(bytes.count) {
             return .otherDeviceToken(bytes)
         }
         return .badDeviceToken(otherSize(digits.count))

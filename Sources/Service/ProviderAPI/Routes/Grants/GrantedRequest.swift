@@ -32,8 +32,8 @@ extension RequestRules {
     /// Makes the checks that need only the headers.
     func decide(_ request: ProviderRequest, _ granted: GrantedRequest) {
         do throws(Rejection) {
-            try checkShape(request)
-            try checkTrust(request)
+            try make(RequestCheck.ofShape, of: request)
+            try make(RequestCheck.ofSender, of: request)
             let upstream = request.topic.present?.upstream(in: environment)
             let refusal = try checkForm(request, comparing: upstream)
             guard let topic = request.topic.present, let app = topic.app else { throw Rejection(.missingTopic) }

@@ -9,8 +9,8 @@ extension RequestRules {
         guard case .value(let topic) = request.topic, let app = topic.app,
             let upstream = topic.upstream(in: environment)
         else { return nil }
-        try checkShape(request)
-        try checkTrust(request)
+        try make(RequestCheck.ofShape, of: request)
+        try make(RequestCheck.ofSender, of: request)
         let refusal = try checkForm(request, comparing: upstream)
         let forwarded = ForwardedRequest(
             upstream: upstream, topic: topic, app: app, token: try deviceToken(of: request.path))
@@ -23,13 +23,12 @@ extension RequestRules {
     /// - Returns: the refusal, if the upstream compares its answer with it; nil if nothing is wrong.
     func checkForm(_ request: ProviderRequest, comparing upstream: AppUpstream?) throws(Rejection) -> Rejection? {
         do throws(Rejection) {
-            try checkFields(request)
-            _ = try checkTopic(request)
+            try make(RequestCheck.ofForm, of: request)
             return nil
         } catch {
-            guard let upstream, upstream.compares, let topic = request.topic.present else { throw error }
+            guard let upstream, upstream.compares, request.topic.present != nil else { throw error }
             // Whether the sender may send to the app binds always.
-            _ = try allowedApp(topic, request.sender)
+            try make([.app], of: request)
             return error
         }
     }

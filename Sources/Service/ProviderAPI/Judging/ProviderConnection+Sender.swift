@@ -28,7 +28,6 @@ extension ProviderConnection {
                 .topicDisallowed, detail: "The app with the topic \(addressed.topic.name) was deleted."))
         let id = request.id.present ?? .random(using: &random)
         request.id = .value(id)
-        try api.checkActivity(of: addressed)
         let notification = try rules.notification(request, to: addressed, id: id)
         request.isHandled = true
         request.body = []
