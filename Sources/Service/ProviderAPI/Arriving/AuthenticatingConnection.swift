@@ -1,13 +1,17 @@
 import Connections
 import Delivery
 import HTTP2
+import Matching
 import NIOCore
 import Notifications
 import Trust
 
 /// A connection of the provider API or of the management of channels: how both recognise who uses them, and how both
 /// end.
-protocol AuthenticatingConnection: MisbehavingConnection, HTTP2Connection {
+protocol AuthenticatingConnection: StagePerformer, HTTP2Connection {
+    /// The provider API of the environment: its clock, its limits and its answers.
+    var provider: ProviderAPI { get }
+    var session: HTTP2Session? { get }
     /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored (Guide,
     /// Table 8-2).
     var certificate: ProviderIdentity? { get }
@@ -80,8 +84,12 @@ extension AuthenticatingConnection {
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
+    /// The debug data of a GOAWAY with this reason.
+    private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
+        Array(ProviderResponse.body(Rejection(reason), hasDetail: false).readableBytesView)
+    }
+
     func drain() {
-        endHanging(nil)
         session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 

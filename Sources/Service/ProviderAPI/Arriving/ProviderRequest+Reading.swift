@@ -2,28 +2,19 @@ import Notifications
 import Trust
 
 extension ProviderRequest {
-    /// Parses a header. Its value is checked by itself, without looking at other headers.
+    /// Parses a header. Its value is checked by itself, without looking at other headers. The path comes before all headers
+    /// that mean something else with another path (RFC 9113, 8.3).
     func read(_ header: RequestHeader, _ value: Span<UInt8>) {
         texts?[header] = value.text
         switch header {
-        case .method:
-            isPost = value.isEqual(to: "POST")
-            isHead = !isPost && value.isEqual(to: "HEAD")
-            isDelete = !isPost && value.isEqual(to: "DELETE")
-        case .path:
-            path = Self.path(value)
-            if case .broadcast = path { broadcast = BroadcastRequest(path: value) }
-            if case .bad = path, GatewayRequest.isPath(value) {
-                asked = GatewayRequest(path: value)
-                // It is no notification, so those who observe notifications do not see it.
-                watched = nil
-            }
-        case .channelID, .requestID: broadcast?.read(header, value)
-        case .pushType where broadcast != nil: broadcast?.read(header, value)
-        case .id: id = Self.notificationID(value)
+        case .method: method = Self.method(value)
+        case .path: path = Self.path(value)
+        case .channelID: if isBroadcast { channel = BroadcastPush.channel(value) }
+        case .requestID: if isBroadcast { id = BroadcastPush.requestID(value) }
+        case .pushType: pushType = isBroadcast ? BroadcastPush.pushType(value) : Self.pushType(value)
+        case .id: if !isBroadcast { id = Self.notificationID(value) }
         case .expiration: expiration = Self.expiration(value)
         case .priority: priority = Self.priority(value)
-        case .pushType: pushType = Self.pushType(value)
         case .collapseID: collapseID = Self.collapseID(value)
         case .contentEncoding: isCompressed = !value.isEqual(to: "identity")
         case .via:
@@ -33,12 +24,19 @@ extension ProviderRequest {
         }
     }
 
+    private static func method(_ value: Span<UInt8>) -> Method {
+        if value.isEqual(to: "POST") { return .post }
+        if value.isEqual(to: "HEAD") { return .head }
+        return value.isEqual(to: "DELETE") ? .delete : .other
+    }
+
     /// Parses `/3/device/` and the device token in hexadecimal digits.
     private static func path(_ value: Span<UInt8>) -> Path {
         let prefix: StaticString = "/3/device"
         let prefixCount = prefix.utf8CodeUnitCount
         guard value.count >= prefixCount, value.extracting(first: prefixCount).isEqual(to: prefix) else {
-            return BroadcastRequest.isPath(value) ? .broadcast : .bad
+            if let bundleID = BroadcastPush.bundleID(inPath: value) { return .broadcast(bundleID) }
+            return HandleRequest.isPath(value) ? .handles(value.text) : .bad
         }
         guard value.count > prefixCount else { return .withoutDeviceToken }
         guard value[prefixCount] == UInt8(ascii: "/") else { return .bad }

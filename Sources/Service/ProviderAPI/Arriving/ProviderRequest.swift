@@ -1,5 +1,6 @@
 import Delivery
 import HTTP2
+import Matching
 import NIOCore
 import Notifications
 import Trust
@@ -15,6 +16,10 @@ final class ProviderRequest {
         case bad(String)
     }
 
+    enum Method {
+        case post, head, delete, other
+    }
+
     /// The content of `:path` (Guide, Table 8-1).
     enum Path {
         case bad
@@ -24,8 +29,10 @@ final class ProviderRequest {
         case otherDeviceToken([UInt8])
         /// The path does not contain a device token in its place. The sentence says what is wrong.
         case badDeviceToken(String)
-        /// The path of a broadcast; ``ProviderRequest/broadcast`` has its values.
-        case broadcast
+        /// The path of a broadcast, with its bundle ID; nil if there is none.
+        case broadcast(BundleID?)
+        /// A path about handles or grants (docs/gateway.md).
+        case handles(String)
     }
 
     /// The sender, from the connection's certificate or the request's provider token.
@@ -40,116 +47,88 @@ final class ProviderRequest {
         case undecided
     }
 
-    var isPost = false
-    /// Whether the answer must not have a body (RFC 9110, 9.3.2).
-    var isHead = false
-    var isDelete = false
+    // MARK: What was read
+
+    var method = Method.other
     var path = Path.bad
     var sender = Sender.unknown
+    /// The value of `apns-id`; of a broadcast, that of `apns-request-id`.
     var id = Field<NotificationID>.absent
     var expiration = Field<Expiration>.absent
     var priority = Field<Priority>.absent
     var pushType = Field<PushType>.absent
     var collapseID = Field<CollapseIdentifier>.absent
     var topic = Field<AddressedTopic>.absent
+    /// Only of a broadcast.
+    var channel = Field<ChannelID>.absent
+    /// The client key of a request about handles.
+    var clientKey: String?
     var isCompressed = false
-    /// The values that only a broadcast has; nil for a notification to one device.
-    var broadcast: BroadcastRequest?
-    /// The values that only a request has that goes to an upstream; nil for a notification that is delivered here.
-    var forwarded: ForwardedRequest?
     /// The gateways that the request has passed; empty for most requests.
     var via = ""
     /// The values of the headers as they came, if an upstream compares its answers with this service's.
     var texts: [RequestHeader: String]?
-    /// The values that only a request with the key of a grant has; nil for all others.
-    var granted: GrantedRequest?
-    /// The values that only a request about handles or grants has; nil for notifications.
-    var asked: GatewayRequest?
     /// The first header of the API that occurs twice; nil if none does.
-    var repeated: RequestHeader?
+    private(set) var repeated: RequestHeader?
+    private var seen: UInt16 = 0
+    /// The bytes of the headers that were read.
+    var headerBytes = 0
+    /// The first violation of the Guide's rules for encoding; checked with `strict` only.
+    var encodingFault: EncodingPractice.Fault?
+
+    // MARK: What was decided
+
+    /// What the request asks for, as its fields say.
+    var kind = RequestKind.refusal(Rejection(.internalServerError))
+    /// The version of the accounts for that decision.
+    var accountsVersion: UInt64 = 0
+    /// The handle that the path had in place of a device token, once it has been looked up.
+    var handle: Handle?
+
+    // MARK: How far it has come
+
+    /// When the request began, in whole seconds.
+    let began: NIODeadline
     var body: [UInt8] = []
     /// How many bytes of the body have arrived, whether they were kept or not.
     var received = 0
-    /// The bytes of the headers that were read.
-    var headerBytes = 0
     /// As how much memory, in KiB, the request counts among those of unknown senders; 0 if its sender was known.
     var untrustedWeight = 0
-    /// The first violation of the Guide's rules for encoding; checked with `strict` only.
-    var encodingFault: EncodingPractice.Fault?
-    /// When the request began, in whole seconds.
-    let began: NIODeadline
-    /// The decision that follows from the headers alone; nil until all headers have arrived.
-    var verdict: Result<Addressed, Rejection>?
-    /// The version of the accounts for that decision.
-    var accountsVersion: UInt64 = 0
+    /// Whether the request has ended, with its body.
+    var hasEnded = false
     /// Whether the request was answered, or passed on so that its answer will follow.
     var isHandled = false
     var isAnswered = false
-    /// Whether a rehearsal leaves `apns-unique-id` out of the answer.
-    var omitsUniqueID = false
-    /// Whether the request has ended, with its body.
-    var hasEnded = false
     /// When it was answered, in whole seconds, if it had not ended.
     var cutShort: NIODeadline?
-    /// The copy for observers; nil if nobody observes the request.
-    var watched: WatchedRequest?
-
-    private var seen: UInt16 = 0
+    /// Asked about the decision and about the answer; nil for most requests.
+    var scene: (any RequestScene)?
+    /// Whether `apns-unique-id` is left out of the answer.
+    var omitsUniqueID = false
 
     init(began: NIODeadline) { self.began = began }
+
+    var isHead: Bool { method == .head }
+
+    /// Whether the request is about a broadcast, so that its identifier has another name.
+    var isBroadcast: Bool { if case .broadcast = path { true } else { false } }
+
+    /// The grant whose key has signed the request's provider token; nil for other requests.
+    var grantID: GrantID? {
+        if case .token(let token) = sender { token.grant } else { nil }
+    }
 
     /// Returns what to do if the request has taken too long; nil if it has time left.
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, cutShort: cutShort, timeout: timeout, now: now)
     }
 
-    /// The destination that the headers name, after all checks that need no body.
-    struct Addressed {
-        var destination: Destination
-        var generation: UInt32
-        var topic: AddressedTopic
-        /// The request's device token. If its length is not that of the service's own tokens, the service's token for the
-        /// same destination.
-        var deviceToken: DeviceToken
-        /// The Live Activity that the device token is for.
-        var activity: DeviceTokenContents.Activity?
-
-        /// Which Live Activities the request may change; nil if its device token is not one of Live Activities.
-        var target: ActivityTarget? {
-            if let activity { return .one(activity.id) }
-            return TokenNumber.isFor(.liveActivity, generation) ? .start : nil
-        }
-    }
-
-    /// Makes the decision that follows from the headers alone.
-    func decide(by rules: RequestRules) {
-        if let broadcast { return broadcast.decide(self, by: rules) }
-        if let granted, !granted.isResolved { return rules.decide(self, granted) }
-        do throws(Rejection) {
-            if granted?.address != nil {
-                verdict = .success(try rules.address(self))
-            } else {
-                forwarded = try rules.forwarding(of: self)
-                verdict = forwarded == nil ? .success(try rules.check(self)) : nil
-            }
-        } catch {
-            verdict = .failure(error)
-        }
-    }
-
     /// Whether the request was refused only because no known key opens its device token.
     var hasUnopenedToken: Bool {
-        guard case .deviceToken = path, case .failure(let rejection) = verdict else { return false }
-        return rejection.reason == .badDeviceToken
-    }
-
-    /// Whether the request passed the shape checks, so that its sender was checked.
-    func hasShape(by rules: RequestRules) -> Bool {
-        if granted?.refusal != nil { return rules.hasShape(self) }
-        return switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
-        case .failure: rules.hasShape(self)
-        case .success, nil: true
+        guard case .deviceToken = path, case .refusal(let rejection) = kind, grantID == nil || handle != nil else {
+            return false
         }
+        return rejection.reason == .badDeviceToken
     }
 
     /// Records that the request has a header. If it has one a second time, records it as repeated.
@@ -159,27 +138,26 @@ final class ProviderRequest {
     }
 
     /// Gives the request an identifier if it has none.
-    func identify(using random: inout IdentifierRandom) -> NotificationID {
-        if let broadcast { return broadcast.identify(using: &random) }
-        return id.valueOrRandom(using: &random)
+    func identify(using random: inout IdentifierRandom) -> NotificationID { id.valueOrRandom(using: &random) }
+
+    /// Returns the subject that the delivery log records for a request that `Delivery` does not see.
+    func subject(_ id: NotificationID) -> NotificationSubject {
+        NotificationSubject(id: id, address: address, topic: topicName ?? "")
     }
 
-    /// Returns the subject that the delivery log records for a rejected request.
-    func subject(_ id: NotificationID) -> NotificationSubject {
-        let address: NotificationSubject.Address
-        if case .success(let addressed) = verdict {
-            address = .destination(addressed.destination, generation: addressed.generation)
-        } else if let forwarded {
-            address = .deviceToken(forwarded.token)
-        } else if case .deviceToken(let token) = path {
-            address = .deviceToken(token.array)
-        } else if case .otherDeviceToken(let token) = path {
-            address = .deviceToken(token)
-        } else {
-            address = .unknown
+    private var address: NotificationSubject.Address {
+        if case .device(let push) = kind { return .destination(push.destination, generation: push.generation) }
+        return switch path {
+        case .deviceToken(let token): .deviceToken(token.array)
+        case .otherDeviceToken(let token): .deviceToken(token)
+        case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast, .handles: .unknown
         }
-        let topic = broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? ""
-        return NotificationSubject(id: id, address: address, topic: topic)
+    }
+
+    /// The name of the topic; nil if the request has no valid one. A broadcast's is that of the app's Live Activities.
+    var topicName: String? {
+        if case .broadcast(let bundleID) = path { return bundleID?.topic(.liveActivity) }
+        return topic.present?.name
     }
 }
 

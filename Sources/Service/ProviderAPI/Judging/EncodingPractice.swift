@@ -1,5 +1,4 @@
 import HTTP2
-import Matching
 import Notifications
 
 /// Checks how a provider encodes its headers against the Guide's rules (2.3.4.1). Following them keeps values that do
@@ -58,22 +57,5 @@ struct EncodingPractice {
         case .withoutIndexing: "as a literal without indexing (RFC 7541, 6.2.2)"
         case .neverIndexed: "as a literal never indexed (RFC 7541, 6.2.3)"
         }
-    }
-}
-
-// These checks run with `strict`, and while somebody observes requests.
-extension ProviderConnection {
-    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
-        guard let fault = practice.fault(in: name, as: form), let request = requests[stream] else { return }
-        switch RequestHeader(name: name) {
-        case .path?, .authorization?:
-            if form == .incremental { request.watched?.practices.insert(.filledTable) }
-        default: break
-        }
-        if request.encodingFault == nil { request.encodingFault = fault }
-    }
-
-    func priorityReceived(_ stream: StreamID) {
-        practice.priorityReceived(stream)
     }
 }

@@ -5,7 +5,7 @@ import Trust
 // The device token: only the service can read it (Guide, 2.1.4).
 extension RequestRules {
     /// Makes all checks that need only the headers.
-    func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
+    func check(_ request: ProviderRequest) throws(Rejection) -> DevicePush {
         try address(request, RequestCheck.ofHeaders)
     }
 
@@ -13,13 +13,13 @@ extension RequestRules {
     func address(
         _ request: ProviderRequest,
         _ checks: [RequestCheck] = RequestCheck.ofDeviceToken,
-    ) throws(Rejection) -> ProviderRequest.Addressed {
+    ) throws(Rejection) -> DevicePush {
         var findings = Findings()
         try make(checks, of: request, &findings)
         guard let (contents, token) = findings.device, let topic = request.topic.present else {
             throw Rejection(.internalServerError)
         }
-        return ProviderRequest.Addressed(
+        return DevicePush(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
             generation: contents.number,
             topic: topic,
@@ -56,7 +56,7 @@ extension RequestRules {
             throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
-        case .bad, .withoutDeviceToken, .broadcast:
+        case .bad, .withoutDeviceToken, .broadcast, .handles:
             // The checks of the shape come first.
             throw Rejection(.badDeviceToken)
         }

@@ -4,31 +4,26 @@ import Trust
 
 // The checks that need the body, and what is made of it.
 extension RequestRules {
-    /// Makes the checks that need the body.
-    func checkBody(of request: ProviderRequest) throws(Rejection) {
-        try make(RequestCheck.ofPayload, of: request)
-    }
-
     /// Makes the checks that need the body, and creates the notification.
     func notification(
         _ request: ProviderRequest,
-        to addressed: ProviderRequest.Addressed,
+        to push: DevicePush,
         id: NotificationID,
     ) throws(Rejection) -> Notification {
         var findings = Findings()
-        findings.activity = addressed.activity
+        findings.activity = push.activity
         try make(RequestCheck.ofPayload, of: request, &findings)
         guard let payload = findings.payload, let priority = findings.priority else {
             throw Rejection(.internalServerError)
         }
         return Notification(
             id: id,
-            topic: addressed.topic.name,
+            topic: push.topic.name,
             pushType: request.pushType.present,
             priority: priority,
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
-            activity: addressed.target,
+            activity: push.target,
             payload: payload,
         )
     }
@@ -36,7 +31,7 @@ extension RequestRules {
     /// Checks how much of the body has come.
     func checkSize(of request: ProviderRequest) throws(Rejection) {
         guard let limit = request.topic.present?.payloadLimit, request.received > limit else { return }
-        throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(limit) bytes.")
+        throw .payloadTooLarge(limit)
     }
 
     /// Rejects a device token of a Live Activity that has lasted as long as one can.

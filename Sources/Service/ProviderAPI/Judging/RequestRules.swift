@@ -101,16 +101,18 @@ struct RequestRules: Sendable {
 // The shape, the sender, and the value of each header without looking at others.
 extension RequestRules {
     private func checkMethod(of request: ProviderRequest) throws(Rejection) {
-        guard request.isPost else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }
+        guard request.method == .post else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }
     }
 
     private func checkPath(of request: ProviderRequest) throws(Rejection) {
         switch request.path {
-        case .bad: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
+        case .bad, .handles: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
         case .withoutDeviceToken:
             throw Rejection(.missingDeviceToken, detail: "The path has no device token at its end.")
         case .deviceToken, .otherDeviceToken, .badDeviceToken: break
-        case .broadcast: try request.broadcast?.checkPath()
+        case .broadcast(nil):
+            throw Rejection(.badPath, detail: "The path must be /4/broadcasts/apps/ and a bundle ID.")
+        case .broadcast: break
         }
     }
 

@@ -1,7 +1,6 @@
 package import Connections
 import Delivery
 package import HTTP2
-import Matching
 import Notifications
 package import Trust
 
@@ -27,10 +26,6 @@ package final class ChannelAPI: HTTP2Service {
     }
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
-
-    package var refusesConnection: Bool {
-        provider.observation?.observer.refuses(provider.environment, .channels) ?? false
-    }
 
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         ChannelConnection(api: self, certificate: peer, accepted: accepted)

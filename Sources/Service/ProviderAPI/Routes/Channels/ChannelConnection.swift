@@ -12,10 +12,6 @@ final class ChannelConnection: AuthenticatingConnection {
     let eventLoop: any EventLoop
     let certificate: ProviderIdentity?
     let peer: String
-    /// The connection's number for observers; 0 if there are none.
-    let number: UInt64
-    /// The server name in the TLS handshake, if that was observed.
-    let serverName: String?
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ChannelManagementRequest>()
     private var response: ProviderResponse
@@ -23,8 +19,9 @@ final class ChannelConnection: AuthenticatingConnection {
     /// Makes what the service does not know; nil if the client may not use it.
     private let firstSight: (any FirstSight)?
     var random: IdentifierRandom
-    /// Nil until a rehearsal causes a fault on the connection.
-    var rehearsed: RehearsedConnection?
+    var scene: (any RequestScene)?
+    /// The number of open requests is the same for all providers.
+    var fixedStreams: Int?
     var trust: ConnectionTrust
     /// The memory of the open requests that counts as untrusted in the provider API, in KiB.
     var untrusted = 0
@@ -43,8 +40,6 @@ final class ChannelConnection: AuthenticatingConnection {
         trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
-        number = accepted.handshake?.number ?? api.provider.observation?.observer.connectionOpened() ?? 0
-        serverName = accepted.handshake?.serverName
         response = ProviderResponse(
             environment: api.provider.environment, hasDetail: api.provider.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
@@ -59,21 +54,20 @@ final class ChannelConnection: AuthenticatingConnection {
             return session?.reset(stream, .refusedStream) ?? ()
         }
         var request = ChannelManagementRequest(began: second)
-        if provider.observation?.isActive ?? false { request.watched = WatchedRequest([]) }
+        request.scene = scene
         requests.append(stream, request)
     }
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = requests.index(of: stream) else { return }
-        requests[index].watched?.append(name: name, value: value)
         guard let header = RequestHeader(name: name) else { return }
         requests[index].recordHeader(header)
         switch header {
         case .method: requests[index].method = value.text
         case .path: requests[index].path = value.text
         case .authorization where certificate == nil: requests[index].sender = memory.sender(value, api: provider)
-        case .channelID: requests[index].channel = BroadcastRequest.channel(value)
-        case .requestID: requests[index].id = BroadcastRequest.requestID(value)
+        case .channelID: requests[index].channel = BroadcastPush.channel(value)
+        case .requestID: requests[index].id = BroadcastPush.requestID(value)
         default: break
         }
     }
@@ -101,12 +95,11 @@ final class ChannelConnection: AuthenticatingConnection {
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         // A request without trust is rejected before anybody looks at its body.
-        guard requests[index].mayHaveTrust || requests[index].watched != nil else { return }
+        guard requests[index].mayHaveTrust else { return }
         requests[index].body.append(bytes)
     }
 
     func bodyTooLarge(_ stream: StreamID) -> Bool {
-        if let index = requests.index(of: stream) { requests[index].isBodyTooLarge = true }
         let detail = "The body is longer than \(api.limits.bodyBytes) bytes."
         reject(stream, Rejection(.payloadTooLarge, detail: detail))
         return true
@@ -120,22 +113,13 @@ final class ChannelConnection: AuthenticatingConnection {
         do throws(Rejection) {
             let work = try work(of: requests[index])
             requests[index].isUnderWay = true
-            switch decision(index, nil) {
-            case .proceed?, nil: run(work, on: stream)
-            case .misbehave(_, let fault)?: carryOut(fault, on: stream, work)
-            }
+            if isToCarryOut(stream, nil) { run(work, on: stream) }
         } catch {
             reject(stream, error)
         }
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
-        if rehearsed != nil { forgetFaults(of: stream) }
-        if let index = requests.index(of: stream), !requests[index].isAnswered,
-            let number = requests[index].watched?.number
-        {
-            provider.observation?.observer.unanswered(number, isDiscarded: false)
-        }
         if requests.remove(stream) != nil { releaseUntrusted(ProviderLimits.untrustedChannelWeight) }
     }
 
@@ -168,12 +152,10 @@ final class ChannelConnection: AuthenticatingConnection {
         if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true {
             return provider.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
-        endHanging(now)
         if requests.isEmpty, lastUse + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
         checkCertificate()
     }
 
-    /// The number of open requests is the same for all providers.
     func trustChanged() {
         if trust.isShown { releaseUntrusted(untrusted) }
     }
@@ -294,10 +276,6 @@ extension ChannelConnection {
     }
 
     private func respond(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
-        if !isRehearsed(stream, result) { respondNow(stream, result) }
-    }
-
-    func respondNow(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
         switch result {
         case .failure(let rejection):
             recordRejection(stream, rejection)
@@ -306,23 +284,65 @@ extension ChannelConnection {
             if rejection.reason == .internalServerError { goAway(.internalServerError) }
         case .success(let answer):
             guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+            if let scene = requests[index].scene {
+                var told = RequestAnswer(status: answer.status)
+                told.channel = answer.channel
+                guard scene.mayAnswer(told, later: { [self] in respond(stream, result) }) else { return }
+            }
             requests[index].isAnswered = true
             let id = requests[index].identify(using: &random)
             let headers = response.ofChannels(
                 answer.status, id, channel: answer.channel, hasBody: answer.body != nil)
             session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
-            answered(index, on: stream, RequestAnswer(status: answer.status), channel: answer.channel)
         }
+    }
+
+    /// Asks the scene of a request what to do, now that the connection has decided about it.
+    /// - Parameter rejection: nil if the request is handed over.
+    /// - Returns: whether to carry the decision out.
+    private func isToCarryOut(_ stream: StreamID, _ rejection: Rejection?) -> Bool {
+        guard let index = requests.index(of: stream), let scene = requests[index].scene else { return true }
+        let request = requests[index]
+        let accounts = memory.current(provider)
+        let bundleID = try? request.action().bundleID
+        let (team, sender) = request.sender.shown(in: accounts)
+        var facts = RequestFacts(
+            time: provider.clock.time,
+            connection: 0,
+            environment: provider.environment,
+            interface: .channels,
+            team: team ?? bundleID.flatMap { accounts.apps[$0]?.team },
+            sender: sender,
+            topic: bundleID?.topic(.liveActivity),
+            apnsID: requests[index].identify(using: &random),
+            channel: request.channel.present?.rawValue,
+            body: request.body,
+            status: rejection?.reason.status ?? 200,
+            reason: rejection?.reason.rawValue,
+        )
+        if !request.sender.isVerified { facts.unknown.insert(.sender) }
+        let isCarriedOut = scene.performance(of: facts).times > 0
+        if !isCarriedOut, let index = requests.index(of: stream) { requests[index].isUnderWay = true }
+        return isCarriedOut
     }
 
     /// Rejects a request that was not handed over.
     func reject(_ stream: StreamID, _ rejection: Rejection) {
-        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
-        if case .misbehave(_, let fault)? = decision(index, rejection) {
-            return carryOut(fault, on: stream, rejection)
-        }
+        guard let index = requests.index(of: stream), !requests[index].isAnswered,
+            isToCarryOut(stream, rejection)
+        else { return }
         recordRejection(stream, rejection)
         refuse(stream, rejection)
+    }
+
+    func answer(_ ticket: UInt64, with rejection: Rejection?, retryAfter: Int?) {
+        // What a request about channels asks for cannot be pretended.
+        guard var rejection else { return }
+        // A 410 always has a timestamp (Guide, Table 8-5).
+        if rejection.reason.status == 410, rejection.timestamp == nil {
+            rejection.timestamp = provider.clock.machineTime.milliseconds
+        }
+        refuse(StreamID(ticket: ticket), rejection, retryAfter: retryAfter)
     }
 
     /// Records a rejection in the delivery log, and so in the metrics. A service in production has no journal, so
@@ -337,14 +357,20 @@ extension ChannelConnection {
     }
 
     /// - Parameter retryAfter: in seconds; nil for an answer without that header.
-    func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
+    private func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        requests[index].isUnderWay = true
+        requests[index].body = []
+        if let scene = requests[index].scene {
+            let mayAnswer = scene.mayAnswer(RequestAnswer(rejection)) { [self] in
+                refuse(stream, rejection, retryAfter: retryAfter)
+            }
+            guard mayAnswer else { return }
+        }
         requests[index].isAnswered = true
         if !requests[index].hasEnded { requests[index].cutShort = second }
-        requests[index].body = []
         let id = requests[index].identify(using: &random)
         let (headers, body) = response.rejected(rejection, id, isBroadcast: true, retryAfter: retryAfter)
         session?.respond(stream, headers, body: requests[index].isHead ? nil : body)
-        answered(index, on: stream, RequestAnswer(rejection))
     }
 }

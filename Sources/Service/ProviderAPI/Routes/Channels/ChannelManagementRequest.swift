@@ -1,5 +1,6 @@
 import Delivery
 import HTTP2
+import Matching
 import NIOCore
 import Notifications
 
@@ -13,10 +14,8 @@ struct ChannelManagementRequest {
     var id = ProviderRequest.Field<NotificationID>.absent
     var channel = ProviderRequest.Field<ChannelID>.absent
     var body: [UInt8] = []
-    /// Whether more of the body has arrived than the limit allows.
-    var isBodyTooLarge = false
-    /// What observers see of the request; nil if there are none.
-    var watched: WatchedRequest?
+    /// Asked about the decision and about the answer; nil for most requests.
+    var scene: (any RequestScene)?
     var isAnswered = false
     /// Whether the request has ended, with its body.
     var hasEnded = false
@@ -101,7 +100,7 @@ struct ChannelManagementRequest {
             )
         }
         switch members["push-type"] {
-        case .string(let text)? where BroadcastRequest.isLiveActivity(text): break
+        case .string(let text)? where BroadcastPush.isLiveActivity(text): break
         case nil: throw Rejection(.missingPushType, detail: "The body needs push-type.")
         default: throw Rejection(.invalidPushType, detail: "push-type must be LiveActivity.")
         }

@@ -29,11 +29,11 @@ extension ProviderAPI {
         _ direct: DirectBroadcast,
         decided: (RequestFacts) -> Void,
     ) async -> (id: NotificationID, outcome: Result<RequestOutcome, Rejection>) {
-        let (request, broadcast) = request(direct)
-        let id = broadcast.id.present ?? newIdentifier()
+        let request = request(direct)
+        let id = identify(request)
         let checked: Checked
         do throws(Rejection) {
-            checked = try self.checked(request, broadcast, id: id, by: rules)
+            checked = try self.checked(request, id: id, by: rules)
         } catch {
             decided(facts(of: request, direct, id, error))
             return (id, .failure(record(error, of: request, id)))
@@ -52,7 +52,7 @@ extension ProviderAPI {
         return DirectCheck(
             rejection: await rejection(of: direct, by: rules),
             strictRejection: await rejection(of: direct, by: strictRules),
-            bytes: direct.payload.count, maximumBytes: app.map { _ in ProviderConnection.maximumBroadcastBytes })
+            bytes: direct.payload.count, maximumBytes: app.map { _ in BroadcastPush.maximumBytes })
     }
 
     /// A broadcast that has passed all checks but the channel's.
@@ -62,9 +62,8 @@ extension ProviderAPI {
     }
 
     private func rejection(of direct: DirectBroadcast, by rules: RequestRules) async -> Rejection? {
-        let (request, broadcast) = request(direct)
         do throws(Rejection) {
-            let checked = try checked(request, broadcast, id: newIdentifier(), by: rules)
+            let checked = try checked(request(direct), id: newIdentifier(), by: rules)
             try await broadcasts.check(checked.notification, to: checked.channel)
             return nil
         } catch {
@@ -73,28 +72,20 @@ extension ProviderAPI {
     }
 
     /// The request that a provider would have sent.
-    private func request(_ direct: DirectBroadcast) -> (ProviderRequest, BroadcastRequest) {
-        let broadcast = BroadcastRequest(path: Array(direct.path.utf8).span)
-        broadcast.accounts = accounts.current
-        let request = ProviderRequest(direct.headers, direct.payload, broadcast)
-        request.path = .broadcast
-        return (request, broadcast)
+    private func request(_ direct: DirectBroadcast) -> ProviderRequest {
+        ProviderRequest([(.path, direct.path)] + direct.headers, direct.payload)
     }
 
     private func checked(
         _ request: ProviderRequest,
-        _ broadcast: BroadcastRequest,
         id: NotificationID,
         by rules: RequestRules,
     ) throws(Rejection) -> Checked {
-        guard accounts.isCurrent else { throw .accountsNotCurrent }
-        let addressed = try rules.check(request, broadcast)
-        let limit = ProviderConnection.maximumBroadcastBytes
-        guard request.body.count <= limit else {
-            throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(limit) bytes.")
+        guard case .broadcast(let push) = try decide(request, by: rules) else { throw Rejection(.badPath) }
+        guard request.body.count <= BroadcastPush.maximumBytes else {
+            throw .payloadTooLarge(BroadcastPush.maximumBytes)
         }
-        return Checked(
-            notification: try rules.broadcast(request, to: addressed.app, id: id), channel: addressed.channel)
+        return Checked(notification: try rules.notification(request, to: push, id: id), channel: push.channel)
     }
 
     /// Returns the request as the journal shows it, with the headers that a provider would have sent.
@@ -106,9 +97,9 @@ extension ProviderAPI {
     ) -> RequestFacts {
         RequestFacts(
             time: clock.time, connection: 0, environment: rules.environment, interface: .management,
-            team: request.broadcast?.bundleID.flatMap { accounts.current.apps[$0] }?.team,
+            team: request.topicName.flatMap { accounts.current.app(forTopic: $0) }?.app.team,
             headers: [RequestFacts.Header(name: ":path", value: direct.path)] + RequestFacts.headers(direct.headers),
-            topic: request.broadcast?.bundleID?.topic(.liveActivity), pushType: direct.pushType, apnsID: id,
+            topic: request.topicName, pushType: direct.pushType, apnsID: id,
             channel: direct.channelID.isEmpty ? nil : direct.channelID,
             body: request.body,
             status: rejection?.reason.status ?? 200, reason: rejection?.reason.rawValue)

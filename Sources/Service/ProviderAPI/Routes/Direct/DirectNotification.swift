@@ -45,20 +45,25 @@ extension ProviderAPI {
         decided: (RequestFacts) -> Void,
     ) async -> (id: NotificationID, outcome: Outcome) {
         let request = request(direct)
-        let id = request.id.present ?? newIdentifier()
+        let id = identify(request)
         do throws(Rejection) {
-            if let forwarded = try forwarded(request, by: rules) {
+            // The caller has the key of the management API.
+            let rules = rules.using(firstSight)
+            switch try decide(request, by: rules) {
+            case .upstream(let push):
+                try check(request, for: push, by: rules)
                 var facts = request.facts(direct, nil, nil, id: id, at: clock.time, by: rules)
                 facts.isForwarded = true
                 decided(facts)
-                return (id, await forward(request, forwarded, id))
+                return (id, await forward(request, push, id))
+            case .device(let push):
+                let submission = try submission(of: request, push, id: id, by: rules)
+                decided(request.facts(direct, submission, nil, id: id, at: clock.time, by: rules))
+                return (id, await submit(submission))
+            case .broadcast, .grant, .handles, .refusal: throw Rejection(.internalServerError)
             }
-            // The caller has the key of the management API.
-            let submission = try submission(of: request, id: id, by: rules.using(firstSight))
-            decided(request.facts(direct, submission, nil, id: id, at: clock.time, by: rules))
-            return (id, await submit(submission))
         } catch {
-            request.verdict = .failure(error)
+            request.kind = .refusal(error)
             decided(request.facts(direct, nil, error, id: id, at: clock.time, by: rules))
             return (id, .rejected(record(error, of: request, id)))
         }
@@ -83,18 +88,32 @@ extension ProviderAPI {
 
     private func rejection(of request: ProviderRequest, by rules: RequestRules) async -> Rejection? {
         do throws(Rejection) {
-            // The upstream may refuse it all the same.
-            if try forwarded(request, by: rules) != nil { return nil }
-            return await delivery.refusal(of: try submission(of: request, id: newIdentifier(), by: rules))
-                .map(inClientTime)
+            switch try decide(request, by: rules) {
+            case .upstream(let push):
+                // The upstream may refuse it all the same.
+                try check(request, for: push, by: rules)
+                return nil
+            case .device(let push):
+                let submission = try submission(of: request, push, id: newIdentifier(), by: rules)
+                return await delivery.refusal(of: submission).map(inClientTime)
+            case .broadcast, .grant, .handles, .refusal: throw Rejection(.internalServerError)
+            }
         } catch {
             return error
         }
     }
 
+    /// Decides what a request of the management API asks for.
+    func decide(_ request: ProviderRequest, by rules: RequestRules) throws(Rejection) -> RequestKind {
+        guard accounts.isCurrent else { throw .accountsNotCurrent }
+        request.kind = rules.kind(of: request, in: accounts.current, at: clock.time)
+        if case .refusal(let rejection) = request.kind { throw rejection }
+        return request.kind
+    }
+
     /// The request that a provider would have sent.
     private func request(_ direct: DirectNotification) -> ProviderRequest {
-        let request = ProviderRequest(direct.headers + [(.path, "/3/device/" + direct.token)], direct.payload)
+        let request = ProviderRequest([(.path, "/3/device/" + direct.token)] + direct.headers, direct.payload)
         request.topic = topic(direct.topic)
         return request
     }
@@ -105,6 +124,13 @@ extension ProviderAPI {
         return rejection
     }
 
+    /// Gives a request an identifier if it has none.
+    func identify(_ request: ProviderRequest) -> NotificationID {
+        let id = request.id.present ?? newIdentifier()
+        request.id = .value(id)
+        return id
+    }
+
     func newIdentifier() -> NotificationID {
         var system = SystemRandomNumberGenerator()
         var random = IdentifierRandom(seededBy: &system)
@@ -113,16 +139,15 @@ extension ProviderAPI {
 
     private func submission(
         of request: ProviderRequest,
+        _ push: DevicePush,
         id: NotificationID,
         by rules: RequestRules,
     ) throws(Rejection) -> Submission {
-        guard accounts.isCurrent else { throw .accountsNotCurrent }
-        let addressed = try rules.check(request)
-        return Submission(
-            destination: addressed.destination,
-            deviceToken: addressed.deviceToken,
-            generation: addressed.generation,
-            notification: try rules.notification(request, to: addressed, id: id),
+        Submission(
+            destination: push.destination,
+            deviceToken: push.deviceToken,
+            generation: push.generation,
+            notification: try rules.notification(request, to: push, id: id),
             ticket: 0,
         )
     }
@@ -155,11 +180,10 @@ extension DirectNotification {
 
 extension ProviderRequest {
     /// A request from the management API.
-    convenience init(_ headers: [(RequestHeader, String?)], _ payload: [UInt8], _ broadcast: BroadcastRequest? = nil) {
+    convenience init(_ headers: [(RequestHeader, String?)], _ payload: [UInt8]) {
         self.init(began: .now())
-        isPost = true
+        method = .post
         sender = .management
-        self.broadcast = broadcast
         for (header, text) in headers {
             if let text { read(header, Array(text.utf8).span) }
         }

@@ -4,33 +4,28 @@ import Trust
 
 // Notifications of the management API whose app has an upstream.
 extension ProviderAPI {
-    /// Makes all checks of a request whose app has an upstream.
-    /// - Returns: nil if the app has none. Then nothing was checked.
-    func forwarded(_ request: ProviderRequest, by rules: RequestRules) throws(Rejection) -> ForwardedRequest? {
-        guard let forwarded = try rules.forwarding(of: request) else { return nil }
-        guard accounts.isCurrent else { throw .accountsNotCurrent }
-        if let refusal = forwarded.refusal { throw refusal }
-        try rules.checkBody(of: request)
-        guard !forwarded.upstream.captures else {
+    /// Makes the checks of a notification for an upstream that come after those of its values.
+    func check(_ request: ProviderRequest, for push: UpstreamPush, by rules: RequestRules) throws(Rejection) {
+        if let refusal = push.refusal { throw refusal }
+        try rules.checkBody(of: request, for: nil)
+        guard !push.upstream.captures else {
             throw Rejection(
                 .serviceUnavailable,
                 detail: "The app's requests are captured, and the management API sends none of them.")
         }
-        guard forwarded.upstream.credentials != .passthrough else {
+        guard push.upstream.credentials != .passthrough else {
             throw Rejection(
                 .missingProviderToken,
                 detail: "The app's upstream gets the client's provider token, and the management API has none.")
         }
-        return forwarded
     }
 
     /// Forwards a notification, and waits for the upstream's answer.
-    func forward(_ request: ProviderRequest, _ forwarded: ForwardedRequest, _ id: NotificationID) async -> Outcome {
+    func forward(_ request: ProviderRequest, _ push: UpstreamPush, _ id: NotificationID) async -> Outcome {
         guard let forwarding else { return .rejected(Rejection(.serviceUnavailable)) }
-        let push = forwarded.push(
-            request, id: id, token: forwarded.token, share: ForwardingShare(forwarded.app.team), forwarding.name)
+        let pushed = push.makePush(of: request, id: id, by: forwarding.name)
         record(.forwarded, request, id)
-        switch await forwarding.port.forward(push, to: forwarded.upstream) {
+        switch await forwarding.port.forward(pushed, to: push.upstream) {
         case .answered(let answer):
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), request, id)
             guard answer.status != 200 else { return .accepted }

@@ -5,9 +5,9 @@ import Notifications
 enum ComparedAnswer {
     /// - Returns: what this service would have answered, a reason or "accepted", if the upstream's answer differs from it in
     ///   something that both can judge; nil otherwise.
-    static func difference(own forwarded: ForwardedRequest, _ answer: UpstreamAnswer) -> String? {
-        guard forwarded.upstream.compares else { return nil }
-        if let refusal = forwarded.refusal {
+    static func difference(own push: UpstreamPush, _ answer: UpstreamAnswer) -> String? {
+        guard push.upstream.compares else { return nil }
+        if let refusal = push.refusal {
             // An upstream that refuses for another cause, such as the device token, may not have come to this one.
             return answer.reason == refusal.reason.rawValue ? nil : refusal.reason.rawValue
         }

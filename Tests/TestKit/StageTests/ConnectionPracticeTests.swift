@@ -3,7 +3,7 @@ import Matching
 import NIOCore
 import Testing
 
-@testable import ProviderAPI
+@testable import Stage
 
 /// What a connection's client does, apart from its requests.
 @Suite struct ConnectionPracticeTests {

@@ -1,19 +1,14 @@
 import HTTP2
-import Matching
 import NIOCore
 import Notifications
 
 /// The faults that rehearsals have planned or caused on one connection. They end with the connection's open streams,
 /// whose number is limited.
-struct RehearsedConnection {
-    /// The faults of requests that have no answer yet, by stream.
-    private var faults: [StreamID: RequestFault] = [:]
+struct ConnectionFaults {
     /// The timers of delayed answers, by stream.
     private var timers: [StreamID: Scheduled<Void>] = [:]
     /// The streams that hang, with the time when they began to.
     private(set) var hanging: [StreamID: NIODeadline] = [:]
-    /// The number of streams to announce in place of the service's own; nil if there is no such fault.
-    var concurrentStreams: Int?
     private var goAway: GoAway?
 
     private struct GoAway {
@@ -27,10 +22,6 @@ struct RehearsedConnection {
     /// The streams whose answers are delayed or never come.
     var held: [StreamID] { Array(hanging.keys) + Array(timers.keys) }
 
-    mutating func set(_ fault: RequestFault, on stream: StreamID) { faults[stream] = fault }
-
-    mutating func removeFault(of stream: StreamID) -> RequestFault? { faults.removeValue(forKey: stream) }
-
     mutating func hang(_ stream: StreamID, since now: NIODeadline) { hanging[stream] = now }
 
     mutating func wait(_ timer: Scheduled<Void>, on stream: StreamID) {
@@ -43,7 +34,6 @@ struct RehearsedConnection {
     /// - Returns: The reason of the GOAWAY that is now due, because the request that caused it has ended without an
     ///   answer; nil if none is.
     mutating func forget(_ stream: StreamID) -> Rejection.Reason? {
-        faults[stream] = nil
         hanging[stream] = nil
         timers.removeValue(forKey: stream)?.cancel()
         return goAway?.cause == stream ? countAnswer(of: stream) : nil

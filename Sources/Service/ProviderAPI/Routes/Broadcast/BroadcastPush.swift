@@ -1,65 +1,26 @@
 import Delivery
+import Matching
 import Notifications
 import Trust
 
-/// The values of a request that only a broadcast has (docs/channels.md). It is a class, so that other requests have
-/// only a nil reference instead of these values.
-final class BroadcastRequest {
+/// A notification to all subscribers of a channel, after the checks of its fields (docs/channels.md).
+struct BroadcastPush {
+    let app: App
+    let channel: ChannelKey
+
+    /// The largest payload, in bytes.
+    static let maximumBytes = 5120
+
     private static let prefix: StaticString = "/4/broadcasts/apps/"
 
-    /// The bundle ID in the path; nil if there is none.
-    let bundleID: BundleID?
-    private(set) var channel = ProviderRequest.Field<ChannelID>.absent
-    private(set) var id = ProviderRequest.Field<NotificationID>.absent
-    private(set) var pushType = ProviderRequest.Field<PushType>.absent
-    /// The accounts that the checks of the headers used. Nil after the decision.
-    var accounts: AccountsSnapshot?
-    /// The decision that follows from the headers alone; nil until all headers have arrived.
-    private(set) var verdict: Result<Addressed, Rejection>?
-
-    /// The app and the channel that the headers name, after all checks that need no body.
-    struct Addressed {
-        let app: App
-        let channel: ChannelKey
-    }
-
-    init(path: Span<UInt8>) {
-        bundleID = BundleID(rawValue: path.extracting(droppingFirst: Self.prefix.utf8CodeUnitCount).text)
-    }
-
-    /// Whether a path is that of a broadcast.
-    static func isPath(_ value: Span<UInt8>) -> Bool {
+    /// The bundle ID in the path of a broadcast, which may be none; nil for any other path.
+    static func bundleID(inPath value: Span<UInt8>) -> BundleID?? {
         let count = prefix.utf8CodeUnitCount
-        return value.count >= count && value.extracting(first: count).isEqual(to: prefix)
+        guard value.count >= count, value.extracting(first: count).isEqual(to: prefix) else { return nil }
+        return .some(BundleID(rawValue: value.extracting(droppingFirst: count).text))
     }
 
-    func read(_ header: RequestHeader, _ value: Span<UInt8>) {
-        switch header {
-        case .channelID: channel = Self.channel(value)
-        case .requestID: id = Self.requestID(value)
-        case .pushType: pushType = Self.pushType(value)
-        default: break
-        }
-    }
-
-    /// Gives the request an identifier if it has none.
-    func identify(using random: inout IdentifierRandom) -> NotificationID { id.valueOrRandom(using: &random) }
-
-    func checkPath() throws(Rejection) {
-        guard bundleID == nil else { return }
-        throw Rejection(.badPath, detail: "The path must be /4/broadcasts/apps/ and a bundle ID.")
-    }
-
-    func decide(_ request: ProviderRequest, by rules: RequestRules) {
-        defer { accounts = nil }
-        do throws(Rejection) {
-            verdict = .success(try rules.check(request, self))
-        } catch {
-            verdict = .failure(error)
-        }
-    }
-
-    // MARK: Headers of all requests about channels
+    // MARK: Headers of requests about channels
 
     static func channel(_ value: Span<UInt8>) -> ProviderRequest.Field<ChannelID> {
         guard !value.isEmpty else { return .absent }
@@ -74,7 +35,7 @@ final class BroadcastRequest {
 
     /// Parses a push type. Capital letters are allowed, because APNs' documents write `LiveActivity` here, and
     /// `liveactivity` elsewhere.
-    private static func pushType(_ value: Span<UInt8>) -> ProviderRequest.Field<PushType> {
+    static func pushType(_ value: Span<UInt8>) -> ProviderRequest.Field<PushType> {
         guard !value.isEmpty else { return .absent }
         guard isLiveActivity(value.text) else {
             return .bad("apns-push-type must be \(PushType.liveActivity.rawValue) for a broadcast.")
@@ -88,14 +49,15 @@ final class BroadcastRequest {
 // The checks of a broadcast, in the order that docs/channels.md documents.
 extension RequestRules {
     /// Makes all checks that need only the headers.
-    func check(
+    func broadcast(
         _ request: ProviderRequest,
-        _ broadcast: BroadcastRequest,
-    ) throws(Rejection) -> BroadcastRequest.Addressed {
+        _ bundleID: BundleID?,
+        in accounts: AccountsSnapshot,
+    ) throws(Rejection) -> BroadcastPush {
         try make(RequestCheck.ofShape, of: request)
         try make(RequestCheck.ofSender, of: request)
-        if case .bad(let detail) = broadcast.id { throw Rejection(.badMessageID, detail: detail) }
-        let channel = try Self.channel(broadcast.channel)
+        if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
+        let channel = try Self.channel(request.channel)
         if case .bad(let detail) = request.expiration { throw Rejection(.badExpirationDate, detail: detail) }
         if case .bad(let detail) = request.priority { throw Rejection(.badPriority, detail: detail) }
         // Apple requires both. In `apple` they may be missing, because clients leave them out.
@@ -107,14 +69,14 @@ extension RequestRules {
                 throw Rejection(.badPriority, detail: "A broadcast needs apns-priority.")
             }
         }
-        switch broadcast.pushType {
+        switch request.pushType {
         case .absent: throw Rejection(.missingPushType, detail: "A broadcast needs apns-push-type.")
         case .bad(let detail): throw Rejection(.invalidPushType, detail: detail)
         case .value: break
         }
-        let app = try app(broadcast.bundleID, of: request.sender, in: broadcast.accounts)
+        let app = try app(bundleID, of: request.sender, in: accounts)
         let list = ChannelList(environment: environment, app: app.id)
-        return BroadcastRequest.Addressed(app: app, channel: ChannelKey(list: list, id: channel))
+        return BroadcastPush(app: app, channel: ChannelKey(list: list, id: channel))
     }
 
     static func channel(_ field: ProviderRequest.Field<ChannelID>) throws(Rejection) -> ChannelID {
@@ -129,14 +91,14 @@ extension RequestRules {
     func app(
         _ bundleID: BundleID?,
         of sender: ProviderRequest.Sender,
-        in accounts: AccountsSnapshot?,
+        in accounts: AccountsSnapshot,
     ) throws(Rejection) -> App {
         if let bundleID, bundleID.rawValue.hasSuffix(TopicKind.liveActivity.suffix) {
             throw Rejection(
                 .topicDisallowed,
                 detail: "The path takes the app's bundle ID, not the topic \(bundleID) of its Live Activities.")
         }
-        guard let bundleID, let app = accounts?.apps[bundleID] else {
+        guard let bundleID, let app = accounts.apps[bundleID] else {
             throw Rejection(.topicMismatch, detail: "There is no app \(bundleID?.rawValue ?? "") here.")
         }
         switch sender {
@@ -158,5 +120,25 @@ extension RequestRules {
         case .unknown, .rejected, .undecided: throw Rejection(.forbidden)
         }
         return app
+    }
+
+    /// Parses the body of a broadcast and creates the notification.
+    func notification(
+        _ request: ProviderRequest,
+        to push: BroadcastPush,
+        id: NotificationID,
+    ) throws(Rejection) -> Notification {
+        let payload = try payload(of: request, for: .liveActivity)
+        return Notification(
+            id: id, topic: push.app.bundleID.topic(.liveActivity), pushType: .liveActivity,
+            priority: request.priority.present ?? .immediate, expiration: request.expiration.present ?? .unspecified,
+            payload: payload)
+    }
+}
+
+extension RequestOutcome {
+    /// The outcome of a broadcast: what devices did with it is known of none.
+    init(_ result: BroadcastResult) {
+        self = result.receivers > 0 ? .delivered : result.isStored ? .stored : .dropped
     }
 }

@@ -7,56 +7,49 @@ import Notifications
 import Storage
 import Trust
 
-// Requests about handles and grants.
-extension ProviderConnection {
-    func gatewayReceived(
-        _ bytes: Span<UInt8>,
-        _ request: ProviderRequest,
-        _ stream: StreamID,
-    ) {
-        guard request.received <= GatewayRequest.maximumBodyBytes else {
-            let detail = "The body is longer than \(GatewayRequest.maximumBodyBytes) bytes."
-            return reject(stream, Rejection(.payloadTooLarge, detail: detail))
-        }
-        request.body.append(bytes)
-    }
-
+/// Carries out requests about handles and grants. They are no notifications: the delivery log and the journal have none of
+/// them.
+enum HandleRoute {
     /// Carries out a request whose body has ended.
-    func gatewayEnded(_ stream: StreamID, _ request: ProviderRequest, _ asked: GatewayRequest) {
+    static func ended(
+        _ request: ProviderRequest,
+        _ asked: HandleRequest,
+        on stream: StreamID,
+        of connection: ProviderConnection,
+    ) {
         do throws(Rejection) {
-            let action = try asked.action(isPost: request.isPost, isDelete: request.isDelete)
-            guard let grants = api.grants else { throw Rejection(.badPath) }
-            guard memory.isCurrent(api) else { throw .accountsNotCurrent }
-            guard grants.admits(peer, at: second.uptimeNanoseconds) else {
-                api.limitLog.limitExceeded(.gatewayAddressRate, peer: peer)
+            guard let grants = connection.api.grants else { throw Rejection(.badPath) }
+            guard connection.memory.isCurrent(connection.api) else { throw .accountsNotCurrent }
+            guard grants.admits(connection.peer, at: connection.second.uptimeNanoseconds) else {
+                connection.api.limitLog.limitExceeded(.gatewayAddressRate, peer: connection.peer)
                 throw .tooManyGatewayRequests
             }
             let body = request.body
             request.isHandled = true
             request.body = []
-            switch action {
-            case .makeHandle: run(try handle(asked, body, grants), on: stream)
+            switch asked.action {
+            case .makeHandle: run(try handle(asked, body, grants, connection), on: stream, of: connection)
             case .removeHandle(let handle):
-                let grant = try grant(asked, grants)
+                let grant = try grant(asked, grants, connection)
                 run(
                     { () async throws(StoreError) in
                         guard try await grants.store.remove(handle, of: grant.id) else {
                             return .failure(Rejection(.badPath, detail: "The grant has no such handle."))
                         }
                         return .success(nil)
-                    }, on: stream)
-            case .makeGrant: run(try newGrant(body, grants), on: stream)
+                    }, on: stream, of: connection)
+            case .makeGrant: run(try newGrant(body, grants, connection.api), on: stream, of: connection)
             }
         } catch {
-            reject(stream, error)
+            refuse(request, on: stream, error, of: connection)
         }
     }
 
     /// Answers with JSON, or without a body, or with a refusal.
     private typealias Work = @Sendable () async throws(StoreError) -> Result<String?, Rejection>
 
-    private func run(_ work: @escaping Work, on stream: StreamID) {
-        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+    private static func run(_ work: @escaping Work, on stream: StreamID, of connection: ProviderConnection) {
+        let connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
         Task {
             let result: Result<String?, Rejection>
             do throws(StoreError) {
@@ -65,9 +58,11 @@ extension ProviderConnection {
                 result = .failure(Rejection(.serviceUnavailable, detail: "The store cannot be used at present."))
             }
             connection.eventLoop.execute {
+                let connection = connection.value
+                guard let request = connection.requests[stream] else { return }
                 switch result {
-                case .success(let json): connection.value.answerGateway(stream, json)
-                case .failure(let rejection): connection.value.refuseGateway(stream, rejection)
+                case .success(let json): answer(request, on: stream, json, of: connection)
+                case .failure(let rejection): refuse(request, on: stream, rejection, of: connection)
                 }
             }
         }
@@ -76,30 +71,42 @@ extension ProviderConnection {
     // MARK: Handles
 
     /// The grant whose client key the request has.
-    private func grant(_ asked: GatewayRequest, _ grants: GrantGateway) throws(Rejection) -> Grant {
+    private static func grant(
+        _ asked: HandleRequest,
+        _ grants: GrantGateway,
+        _ connection: ProviderConnection,
+    ) throws(Rejection) -> Grant {
+        let api = connection.api
         guard let key = asked.clientKey else {
             throw Rejection(.forbidden, detail: "The header authorization must be bearer and a client key (ck_…).")
         }
-        guard let grant = memory.current(api).grant(withClientKey: key), grant.isActive,
+        guard let grant = connection.memory.current(api).grant(withClientKey: key), grant.isActive,
             grant.limits.expires.map({ api.clock.time.milliseconds < $0 }) ?? true
         else {
             throw Rejection(.forbidden, detail: "No grant has this client key, or the grant is suspended or has ended.")
         }
-        guard grants.admits(grant.id, at: second.uptimeNanoseconds) else {
-            api.limitLog.limitExceeded(.gatewayGrantRate, peer: peer)
+        guard grants.admits(grant.id, at: connection.second.uptimeNanoseconds) else {
+            api.limitLog.limitExceeded(.gatewayGrantRate, peer: connection.peer)
             throw .tooManyGatewayRequests
         }
         return grant
     }
 
-    private func handle(_ asked: GatewayRequest, _ body: [UInt8], _ grants: GrantGateway) throws(Rejection) -> Work {
-        let grant = try grant(asked, grants)
+    private static func handle(
+        _ asked: HandleRequest,
+        _ body: [UInt8],
+        _ grants: GrantGateway,
+        _ connection: ProviderConnection,
+    ) throws(Rejection) -> Work {
+        let grant = try grant(asked, grants, connection)
         guard let body = JSONObject(body), let bundleID = body[text: "bundleID"], let name = body[text: "environment"],
             let digits = body[text: "token"]
         else {
             throw Rejection(.payloadEmpty, detail: "The body must be JSON with bundleID, environment and token.")
         }
-        guard bundleID == grant.bundleID.rawValue, let app = memory.current(api).apps[grant.bundleID] else {
+        guard bundleID == grant.bundleID.rawValue,
+            let app = connection.memory.current(connection.api).apps[grant.bundleID]
+        else {
             throw Rejection(.topicDisallowed, detail: "The grant is not for the app \(bundleID).")
         }
         guard let environment = Environment(rawValue: name) else {
@@ -122,7 +129,7 @@ extension ProviderConnection {
         }
         let stored = StoredHandle(
             handle: handle, grant: grant.id, app: app.id, environment: environment, token: sealed,
-            registered: api.clock.time)
+            registered: connection.api.clock.time)
         let limit = grant.limits.maximumHandles
         return { () async throws(StoreError) in
             do throws(StoreError) {
@@ -137,7 +144,11 @@ extension ProviderConnection {
     // MARK: Grants
 
     /// Makes a grant with an invitation.
-    private func newGrant(_ body: [UInt8], _ grants: GrantGateway) throws(Rejection) -> Work {
+    private static func newGrant(
+        _ body: [UInt8],
+        _ grants: GrantGateway,
+        _ api: ProviderAPI,
+    ) throws(Rejection) -> Work {
         guard let body = JSONObject(body), let code = body[text: "code"].flatMap({ ActivationCode($0) }),
             let key = body[text: "publicKey"].flatMap({ SigningKey.publicKey(in: $0) })
         else {
@@ -176,27 +187,35 @@ extension ProviderConnection {
 
     // MARK: Answers
 
-    private func answerGateway(_ stream: StreamID, _ json: String?) {
-        guard let request = requests[stream], !request.isAnswered else { return }
+    private static func answer(
+        _ request: ProviderRequest,
+        on stream: StreamID,
+        _ json: String?,
+        of connection: ProviderConnection,
+    ) {
+        guard !request.isAnswered else { return }
         request.isAnswered = true
         var headers = HeaderBlock()
         headers.append(":status", "200")
         if json != nil { headers.append("content-type", "application/json") }
-        session?.respond(stream, headers, body: json.map { ByteBuffer(string: $0) })
+        connection.session?.respond(stream, headers, body: json.map { ByteBuffer(string: $0) })
     }
 
-    /// Refuses a request about handles or grants. The answer always says why, because the people who read it write apps and
-    /// instances.
-    func refuseGateway(_ stream: StreamID, _ rejection: Rejection) {
-        guard let request = requests[stream], !request.isAnswered else { return }
-        (request.isHandled, request.isAnswered, request.body) = (true, true, [])
-        if !request.hasEnded { request.cutShort = second }
+    /// Refuses a request. The answer always says why, because the people who read it write apps and instances.
+    static func refuse(
+        _ request: ProviderRequest,
+        on stream: StreamID,
+        _ rejection: Rejection,
+        of connection: ProviderConnection,
+    ) {
+        guard !request.isAnswered else { return }
+        connection.markAnswered(request)
         var headers = HeaderBlock()
         headers.append(":status", String(rejection.reason.status))
         headers.append("content-type", "application/json")
         if rejection.reason == .tooManyRequests { headers.append("retry-after", "1") }
         let body = ProviderResponse.body(rejection, hasDetail: true)
-        session?.respond(stream, headers, body: request.isHead ? nil : body)
+        connection.session?.respond(stream, headers, body: request.isHead ? nil : body)
     }
 }
 
