@@ -49,8 +49,6 @@ let hummingbirdHTTP2: Target.Dependency = .product(
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
 let nioHTTPTypesHTTP1: Target.Dependency = .product(
     name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras", condition: service)
-// The service's HTTP/2. Without it the libraries use HTTP2Core, and need no system library.
-let nghttp2: Target.Dependency = .target(name: "CNghttp2", condition: service)
 // The store of a cluster, which needs libpq.
 let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
 let postgresClient: Target.Dependency = .target(name: "PostgresClient", condition: postgres)
@@ -148,7 +146,7 @@ let package = Package(
         module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
         module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("Sources/Shared/HTTP2Core", ["Rates"]),
-        module("Sources/Shared/HTTP2", ["Rates", "Connections", "HTTP2Core", nghttp2, nioCore, nioSSL]),
+        module("Sources/Shared/HTTP2", ["Rates", "Connections", "HTTP2Core", nioCore, nioSSL]),
         module("Sources/Shared/Storage", ["Notifications"]),
         module("Sources/Shared/PrivateFiles", ["Storage"]),
         module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
@@ -268,11 +266,6 @@ let package = Package(
             ["Notifications", "Storage", "SQLSupport", "PostgresClient", "PostgresSupport", "CampaignStore"]),
         // MARK: Sources/System: Libraries of the system, and C.
         .systemLibrary(
-            name: "CNghttp2", path: "Sources/System/CNghttp2",
-            pkgConfig: "libnghttp2",
-            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]
-        ),
-        .systemLibrary(
             name: "CPostgres", path: "Sources/System/CPostgres",
             pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
@@ -303,7 +296,9 @@ let package = Package(
                 histogram,
             ],
             path: "Sources/carillon",
-            swiftSettings: settings
+            swiftSettings: settings,
+            // script/package links the archive's program with the libraries of this folder.
+            linkerSettings: Context.environment["CARILLON_ARCHIVES"].map { [.unsafeFlags(["-L\($0)"])] }
         ),
         // MARK: Sources/CarillonAgent: the device agent alone.
         .executableTarget(
@@ -343,7 +338,7 @@ let package = Package(
         tests(
             "Tests/Shared/ConnectionsTests",
             ["Rates", "Connections", nioCore, nioPosix, nioEmbedded, nioSSL, logging, inMemoryLogging]),
-        tests("Tests/Shared/HTTP2CoreTests", ["HTTP2Core", "CNghttp2"]),
+        tests("Tests/Shared/HTTP2CoreTests", ["Rates", "HTTP2Core", "CNghttp2"]),
         tests(
             "Tests/Shared/HTTP2Tests",
             ["CommonTesting", "Rates", "Connections", "HTTP2", "HTTP2Core", nioCore, nioPosix, nioEmbedded, nioSSL],
@@ -526,6 +521,8 @@ let package = Package(
         .target(
             name: "CFaultyDisk", path: "Tests/Support/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]
         ),
+        // What HTTP2Core is compared with. Nothing else needs the library, so it is not asked for by pkg-config.
+        .systemLibrary(name: "CNghttp2", path: "Tests/Support/CNghttp2"),
     ]
 )
 

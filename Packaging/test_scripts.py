@@ -1,5 +1,5 @@
-"""Tests script/run, script/release, script/bootstrap, script/package, script/reproduce and script/format with programs of our own in place
-of Swift's and Debian's: what they print, and what they refuse. Packaging/check runs them.
+"""Tests script/run, script/release, script/bootstrap, script/package, script/reproduce, script/test and script/format with programs of
+our own in place of Swift's and Debian's: what they print, and what they refuse. Packaging/check runs them.
 """
 
 import json
@@ -159,7 +159,7 @@ class BootstrapTests(ScriptTestCase):
         ran = self.run_script("bootstrap")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(ran.stdout, "")
-        self.assertEqual(ran.stderr, "Installing libnghttp2-dev libpq-dev libsqlite3-dev with apt-get.\n")
+        self.assertEqual(ran.stderr, "Installing libpq-dev libsqlite3-dev with apt-get.\n")
         self.assertEqual(self.run_script("bootstrap").stderr, "")
 
     def test_the_chatter_of_apt_get_is_shown_if_it_fails(self):
@@ -172,7 +172,7 @@ class BootstrapTests(ScriptTestCase):
         self.apt("exit 0")
         ran = self.run_script("bootstrap")
         self.assertEqual(ran.returncode, 1)
-        self.assertIn("still missing after the installation: libnghttp2-dev libpq-dev libsqlite3-dev", ran.stderr)
+        self.assertIn("still missing after the installation: libpq-dev libsqlite3-dev", ran.stderr)
 
     def test_an_old_swift_is_refused_before_anything_is_installed(self):
         self.program("swift", "echo 'Swift version 6.1 (swift-6.1-RELEASE)'")
@@ -333,6 +333,71 @@ class ReproduceTests(ScriptTestCase):
         result = self.run_script("reproduce", "nonsense")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no commit nonsense", result.stderr)
+
+
+class TestTests(ScriptTestCase):
+    """script/test in a clone with two test targets and stages that do as they are told."""
+
+    def setUp(self):
+        super().setUp()
+        self.real("test")
+        self.write(self.root / "script/bootstrap", "true")
+        # swift build, and swift test, which prints the filter and fails for the targets in FAILING.
+        self.write(self.root / "script/swift", """
+            [[ $1 == build ]] && exit
+            while [[ $1 != --filter ]]; do shift; done
+            echo "ran $2"
+            [[ " $FAILING " == *" $2 "* ]] || exit 0
+            echo "✘ Test first failed"
+            exit 1""")
+        for target in ("Shared/RatesTests", "Shared/TrustTests"):
+            (self.root / "Tests" / target).mkdir(parents=True)
+        for name in ("script/schemathesis", "Packaging/check", "script/dependent", "script/site", "script/clients",
+                     "script/testing-clients", "script/cluster", "script/console", "Examples/testing/try",
+                     "Examples/backend/try"):
+            self.write(self.root / name, f"echo 'ran {name}'; [[ ${{BROKEN-}} != {name} ]]")
+        self.program("python3", "echo ran $*")
+
+    def run_test(self, *arguments, **environment):
+        return subprocess.run(
+            [self.root / "script/test", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**self.environment, "FAILING": "", **environment})
+
+    def test_a_target_that_fails_does_not_end_the_run_and_is_named_at_the_end(self):
+        result = self.run_test(FAILING="^RatesTests\\.")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("ran ^TrustTests", result.stdout)
+        self.assertIn("ran Examples/backend/try", result.stdout)
+        rows = result.stdout[result.stdout.index("script/test: RatesTests failed:"):]
+        self.assertIn("✘ Test first failed", rows)
+        self.assertRegex(rows, r"RatesTests +failed")
+        self.assertRegex(rows, r"TrustTests +passed")
+        self.assertTrue(rows.endswith("stages failed: RatesTests\n"), rows)
+
+    def test_a_script_that_fails_is_named(self):
+        result = self.run_test(BROKEN="script/site")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("stages failed: site", result.stdout)
+
+    def test_all_that_pass_end_with_the_table(self):
+        result = self.run_test()
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stdout, r"examples-backend +passed +\d+ s\n$")
+
+    def test_only_the_named_stages_run(self):
+        result = self.run_test("--stage", "TrustTests", "--stage", "site")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("ran ^TrustTests", result.stdout)
+        self.assertIn("ran script/site", result.stdout)
+        self.assertNotIn("RatesTests", result.stdout)
+
+    def test_an_unknown_stage_is_refused(self):
+        result = self.run_test("--stage", "Tests")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no stage Tests", result.stdout)
+
+    def test_the_names_of_the_stages_are_printed(self):
+        self.assertEqual(self.run_test("--stages").stdout.split()[:3], ["RatesTests", "TrustTests", "schemathesis"])
 
 
 class FormatTests(ScriptTestCase):

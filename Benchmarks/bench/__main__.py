@@ -10,7 +10,6 @@ import time
 
 import device_rows
 import growth
-import http2_rows
 import judgement
 import provider_rows
 import soak
@@ -28,9 +27,6 @@ ROWS = {
     "broadcast": device_rows.broadcast,
     "beside": device_rows.beside,
 }
-
-# Measured only if they are named.
-NAMED_ROWS = {"http2": http2_rows.http2}
 
 # What the short form measures by default.
 SHORT_ROWS = ["validated", "stored", "delivered"]
@@ -85,12 +81,10 @@ def main():
     parser.add_argument("--devices", type=int, help="how many devices the rows broadcast, beside and idle connect")
     parser.add_argument("--growth", metavar="SVG", help="measure how cost grows instead, and draw it into a file")
     parser.add_argument("--soak", metavar="MINUTES", type=float, help="see that nothing grows in so many minutes instead")
-    every = ROWS | NAMED_ROWS
-    rows_help = (
-        f"some of: {', '.join(every)}; {', '.join(SHORT_ROWS)} by default with --short, and all but {', '.join(NAMED_ROWS)} without")
+    rows_help = f"some of: {', '.join(ROWS)}; {', '.join(SHORT_ROWS)} by default with --short, and all without"
     parser.add_argument("rows", nargs="*", help=rows_help)
     arguments = parser.parse_args()
-    if unknown := set(arguments.rows) - set(every):
+    if unknown := set(arguments.rows) - set(ROWS):
         parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
 
     # Each connection is an open file here, and another one in the server.

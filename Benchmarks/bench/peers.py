@@ -5,16 +5,16 @@ import os
 from processes import Server, free_port, run
 
 
-def nghttpd(tools, work):
-    """nghttpd, the C server of the HTTP/2 library that we use. It answers every request with a file."""
+def nghttpd(tools, work, under=(), env=None):
+    """nghttpd, libnghttp2's own server. It answers every request with a file. `under` is a program that runs it."""
     folder = f"{work}/www/3/device"
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/{'0' * 64}", "w") as file:
         file.write("{}\n")
     port = free_port()
     key, certificate = tools.server_identity(work)
-    command = ["nghttpd", "-d", f"{work}/www", "-n", "1", "-a", "127.0.0.1", str(port), key, certificate]
-    return Server("nghttpd", command, port, f"{work}/nghttpd.log").wait_for_port()
+    command = [*under, "nghttpd", "-d", f"{work}/www", "-n", "1", "-a", "127.0.0.1", str(port), key, certificate]
+    return Server("nghttpd", command, port, f"{work}/nghttpd.log", env).wait_for_port()
 
 
 def go_server(tools, work):
@@ -26,7 +26,7 @@ def go_server(tools, work):
     ).wait_for_port()
 
 
-def mosquitto(tools, work):
+def mosquitto(tools, work, under=(), env=None):
     """An MQTT broker with client certificates. Its settings are the defaults, except for the number of messages under way."""
     port = free_port()
     key, certificate = tools.server_identity(work)
@@ -36,4 +36,5 @@ def mosquitto(tools, work):
             "require_certificate true\nallow_anonymous true\npersistence false\nuser root\nlog_type error\n"
             "max_inflight_messages 1000\nmax_queued_messages 100000\nmax_connections -1\n"
         )
-    return Server("mosquitto", ["mosquitto", "-c", f"{work}/mosquitto.conf"], port, f"{work}/mosquitto.log").wait_for_port()
+    command = [*under, "mosquitto", "-c", f"{work}/mosquitto.conf"]
+    return Server("mosquitto", command, port, f"{work}/mosquitto.log", env).wait_for_port()

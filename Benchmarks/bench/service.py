@@ -47,13 +47,13 @@ class Service:
              "production", "--json"], stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(made.stdout)["channelID"]
 
-    def serve(self, event_loops=None, env=None):
-        """Starts the service on ports of the system's choice."""
+    def serve(self, event_loops=None, env=None, under=()):
+        """Starts the service on ports of the system's choice. `under` is a program that runs it, such as valgrind."""
         env = dict(env or {})
         if event_loops:
             env["CARILLON_EVENT_LOOPS"] = str(event_loops)
         ready = os.path.join(self.folder, "ready.json")
-        command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
+        command = [*under, self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
                    "--environment", "production"]
         if os.path.exists(ready):
             os.remove(ready)

@@ -47,12 +47,13 @@ class Memory(Service):
         self.tools, self.data = tools, os.path.join(work, name)
         self.out = os.path.join(work, name + ".ready")
 
-    def start(self, *options):
+    def start(self, *options, under=(), env=None):
         """Starts the service. Returns the milliseconds until its ready line."""
         open(self.out, "w").close()
-        command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json", *options]
+        command = [
+            *under, self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json", *options]
         began = time.monotonic()
-        self.server = Server("carillon", command, 0, self.out)
+        self.server = Server("carillon", command, 0, self.out, env)
         with open(self.out) as output:
             while self.server.process.poll() is None:
                 line = output.readline()

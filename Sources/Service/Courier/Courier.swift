@@ -60,8 +60,8 @@ package final class Courier: HTTP2Service {
 
     package func sessionConfiguration(for peer: DeviceIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
-        configuration.maxConcurrentStreams = limits.concurrentStreams
-        configuration.announcedConcurrentStreams = limits.concurrentStreams
+        configuration.limits.maxConcurrentStreams = limits.concurrentStreams
+        configuration.limits.announcedConcurrentStreams = limits.concurrentStreams
         // A device without a certificate can only request one.
         configuration.maxBodyBytes = peer == nil ? SigningRequest.maximumBytes : limits.bodyBytes
         configuration.idleMemory = .releasedOnRequest

@@ -41,25 +41,26 @@ final class DeviceConnection: HTTP2Connection {
 
     func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
 
-    func headersBegan(_ stream: StreamID) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        var request = began(fields)
+        request.decide()
+        requests.append(stream, request)
+        if !endStream, case .success(.acknowledge) = request.action { beginAcknowledgements(stream) }
+    }
+
+    private func began(_ fields: FieldList) -> DeviceRequest {
         lastRequest = second
-        requests.append(stream, DeviceRequest(began: second))
+        var request = DeviceRequest(began: second)
+        fields.forEach { name, value, _ in
+            if name.isEqual(to: ":method") { request.method = value.text }
+            if name.isEqual(to: ":path") { request.path = value.text }
+            if name.isEqual(to: "activation-code") { request.activationCode = value.text }
+        }
+        return request
     }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        guard let index = requests.index(of: stream) else { return }
-        if name.isEqual(to: ":method") { requests[index].method = value.text }
-        if name.isEqual(to: ":path") { requests[index].path = value.text }
-        if name.isEqual(to: "activation-code") { requests[index].activationCode = value.text }
-    }
-
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let index = requests.index(of: stream) else { return }
-        requests[index].decide()
-        if !endStream, case .success(.acknowledge) = requests[index].action { beginAcknowledgements(stream) }
-    }
-
-    func headersTooLarge(_ stream: StreamID) -> Bool {
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        requests.append(stream, began(fields))
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are too long."))
         return true
     }

@@ -75,7 +75,7 @@ struct PeerCaller: Sendable {
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     let connection = PeerConnection(peers, to: node, ended: ended)
                     try pipeline.addHandler(
-                        HTTP2Session.make(
+                        HTTP2Session(
                             role: .client, configuration: PeerService.configuration, application: connection))
                 }
             }

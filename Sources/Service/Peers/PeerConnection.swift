@@ -101,17 +101,10 @@ final class PeerConnection: HTTP2Connection {
 
     // MARK: The greeting
 
-    func headersBegan(_ stream: StreamID) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
         // The calling node uses only one stream. Ignore any other.
         if role == .server, self.stream == nil { self.stream = stream }
-    }
-
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        guard stream == self.stream else { return }
-        greeting.read(name: name, value: value)
-    }
-
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        if stream == self.stream { fields.forEach { name, value, _ in greeting.read(name: name, value: value) } }
         guard stream == self.stream, !endStream, link == nil, let session, let (node, origin) = greeting.contents,
             expected == nil || expected == node, node != peers.greeting.node
         else { return close() }

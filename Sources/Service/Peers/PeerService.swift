@@ -20,14 +20,14 @@ package final class PeerService: HTTP2Service {
     static let configuration: HTTP2Configuration = {
         var configuration = HTTP2Configuration()
         // All records of a node travel on one stream, which never ends.
-        configuration.maxConcurrentStreams = 1
-        configuration.announcedConcurrentStreams = 1
+        configuration.limits.maxConcurrentStreams = 1
+        configuration.limits.announcedConcurrentStreams = 1
         configuration.maxBodyBytes = nil
         // The limit allows a whole queue, because it is written at once.
         configuration.maxBufferedBytes = 32 << 20
         configuration.streamHighMark = 1 << 20
         configuration.streamLowMark = 1 << 18
-        configuration.streamWindowBytes = 1 << 20
+        configuration.limits.streamWindowBytes = 1 << 20
         return configuration
     }()
 

@@ -97,13 +97,12 @@ package final class ProviderAPI: HTTP2Service {
 
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
-        configuration.maxConcurrentStreams = limits.concurrentStreams
+        configuration.limits.maxConcurrentStreams = limits.concurrentStreams
         // Allow one stream until the first valid provider token. A provider with a certificate has already shown who
         // it is (Guide, 2.3.3).
-        configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
+        configuration.limits.announcedConcurrentStreams = peer == nil ? 1 : load.streams
         // Do not reset the stream, so that a client that still sends a body that is too long can read the answer.
         configuration.earlyReset = .onceRead
-        configuration.observesEncoding = rules.conformance == .strict
         return configuration
     }
 

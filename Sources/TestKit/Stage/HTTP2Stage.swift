@@ -26,8 +26,6 @@ package final class HTTP2Stage: HTTP2Connection {
     let performer: any StagePerformer & HTTP2Connection
     private(set) var session: HTTP2Session?
     private var scenes = StreamTable<Scene>()
-    /// The scene of the request whose headers come. Headers of two requests never alternate (RFC 9113, 4.3).
-    private var newest: Scene?
     private var openStreams = 0
     /// The faults of rehearsals on this connection; nil until there is one.
     var faults: ConnectionFaults?
@@ -52,35 +50,36 @@ package final class HTTP2Stage: HTTP2Connection {
 
     // MARK: Requests
 
-    package func headersBegan(_ stream: StreamID) {
+    package func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        begin(stream, fields)
+        performer.fieldsReceived(stream, fields, endStream: endStream)
+        performer.scene = nil
+    }
+
+    package func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        begin(stream, fields)
+        defer { performer.scene = nil }
+        return performer.fieldsTooLarge(stream, fields)
+    }
+
+    /// Makes the scene of a request, if somebody observes.
+    private func begin(_ stream: StreamID, _ fields: FieldList) {
         isReading = true
         // What a rehearsal still has to do on the connection counts all requests.
         let isSeen = isObserving || faults != nil
         let practices = practice.requestBegan(
             isIdle: openStreams == 0, isObserved: isSeen, silence: setting.silence, at: .now())
         openStreams += 1
-        newest = isSeen ? Scene(stream, on: self, practices) : nil
-        if let newest { scenes.append(stream, newest) }
-        performer.scene = newest
-        performer.headersBegan(stream)
-        performer.scene = nil
+        guard isSeen else { return }
+        let scene = Scene(stream, fields, on: self, practices)
+        scenes.append(stream, scene)
+        performer.scene = scene
     }
 
-    package func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        newest?.append(name: name, value: value)
-        performer.headerReceived(stream, name: name, value: value)
+    package func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) {
+        _ = practice.requestBegan(isIdle: openStreams == 0, isObserved: false, silence: setting.silence, at: .now())
+        performer.malformedRequest(stream, error: error, rule: rule)
     }
-
-    package func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
-        newest?.encoded(name, as: form)
-        performer.headerEncoded(stream, name: name, as: form)
-    }
-
-    package func headersEnded(_ stream: StreamID, endStream: Bool) {
-        performer.headersEnded(stream, endStream: endStream)
-    }
-
-    package func headersTooLarge(_ stream: StreamID) -> Bool { performer.headersTooLarge(stream) }
 
     package func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         isReading = true

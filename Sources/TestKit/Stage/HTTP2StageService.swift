@@ -42,7 +42,7 @@ package final class HTTP2StageService<API: HTTP2Service>: HTTP2Service {
 
     package func sessionConfiguration(for peer: API.Peer?) -> HTTP2Configuration {
         var configuration = api.sessionConfiguration(for: peer)
-        if let stage, stage.interface == .http2, stage.observation.isActive { configuration.observesEncoding = true }
+        if let stage, stage.interface == .http2, stage.observation.isActive { configuration.observesUnprocessed = true }
         return configuration
     }
 

@@ -25,31 +25,30 @@ final class Scene: RequestScene {
     /// The most bytes of a body that are kept here: as many as the largest payload has.
     private static let maximumBodyBytes = Payload.maximumVoIPBytes
 
-    init(_ stream: StreamID, on stage: HTTP2Stage, _ practices: Set<RequestFacts.Practice>) {
+    /// - Parameter fields: all that have come. The HTTP/2 session limits their total size.
+    init(
+        _ stream: StreamID,
+        _ fields: FieldList,
+        on stage: HTTP2Stage,
+        _ practices: Set<RequestFacts.Practice>,
+    ) {
         self.stream = stream
         self.stage = stage
         observation = stage.setting.observation
         self.practices = practices
+        fields.forEach { name, value, form in
+            let (text, isSecret) = (value.text, name.isEqual(to: "authorization"))
+            headers.append(
+                RequestFacts.Header(name: name.text, value: isSecret ? Self.withoutSignature(text) : text))
+            // The Guide's rules for the table of headers (2.3.4.1).
+            if form == .incremental, isSecret || name.isEqual(to: ":path") { self.practices.insert(.filledTable) }
+        }
     }
 
     /// The connection's number for the request.
     var ticket: UInt64 { UInt64(clamping: stream.rawValue) }
 
     // MARK: What has come
-
-    /// Adds a header. The HTTP/2 session limits the total size of a request's headers.
-    func append(name: Span<UInt8>, value: Span<UInt8>) {
-        let text = value.text
-        headers.append(
-            RequestFacts.Header(
-                name: name.text, value: name.isEqual(to: "authorization") ? Self.withoutSignature(text) : text))
-    }
-
-    /// Records how a header is encoded (Guide, 2.3.4.1).
-    func encoded(_ name: Span<UInt8>, as form: HeaderForm) {
-        guard form == .incremental, name.isEqual(to: ":path") || name.isEqual(to: "authorization") else { return }
-        practices.insert(.filledTable)
-    }
 
     func append(_ bytes: Span<UInt8>) {
         received += bytes.count

@@ -195,7 +195,8 @@ struct DocumentsTests {
     @Test func `Package.swift has the same targets outside of Sources in the same order as ARCHITECTURE.md`() throws {
         let manifest = try Self.lines("Package.swift").joined(separator: "\n")
         let module = /module\(\s*"Tests\/(?:\w+\/)*(\w+)"/
-        let other = /arget\(\s*name: "(\w+)",\s*(?:dependencies: \[[^\]]*\],\s*)?path: "(?:Tests|Benchmarks)\//
+        let other =
+            /(?:arget|systemLibrary)\(\s*name: "(\w+)",\s*(?:dependencies: \[[^\]]*\],\s*)?path: "(?:Tests|Benchmarks)\//
         let targets = (manifest.matches(of: module) + manifest.matches(of: other))
             .sorted { $0.range.lowerBound < $1.range.lowerBound }.map { String($0.1) }
         let rows = try Self.lines("ARCHITECTURE.md").drop { $0 != "### `Tests`" }

@@ -31,6 +31,8 @@ extension FuzzEntry {
             offset += 1 + count
             stream += 2
         }
+        // A field that is the same as in the request before is not decoded again, which must make no difference.
+        precondition(HTTP2Reading.requests(frames, forgets: false) == HTTP2Reading.requests(frames, forgets: true))
         var client = HTTP2Endpoint(role: .client)
         var server = HTTP2Endpoint(role: .server)
         while let event = endpoint.next(frames.span, at: &position, now: 0) {
@@ -86,8 +88,8 @@ private struct HTTP2Reading {
 
     private let actions: Actions
     private var messages = 0
-    /// The content of the streams whose windows are not opened, in bytes.
-    private var paused: [UInt32: Int] = [:]
+    /// The streams whose windows are not opened.
+    private var paused: Set<UInt32> = []
     private let part = [UInt8](repeating: 0x61, count: 20_000)
 
     init(_ role: Role, _ bytes: [UInt8], length: Int, _ actions: Actions) {
@@ -96,7 +98,7 @@ private struct HTTP2Reading {
         // So small that the content of an input uses it up.
         if actions.contains(.pause) { limits.streamWindowBytes = 64 }
         var endpoint = HTTP2Endpoint(role: role, limits: limits)
-        endpoint.tellsIgnored = true
+        endpoint.tellsIgnored = !actions.contains(.release)
         if role == .client {
             for _ in 0..<3 { _ = try? endpoint.open(Self.request, endStream: false) }
         } else {
@@ -121,9 +123,9 @@ private struct HTTP2Reading {
     /// Does what `actions` say with a stream of which a message or the end has come.
     private mutating func act(on stream: StreamID, endStream: Bool, _ endpoint: inout HTTP2Endpoint) {
         messages += 1
-        if actions.contains(.pause), !endStream, paused[stream.rawValue] == nil {
+        if actions.contains(.pause), !endStream, paused.insert(stream.rawValue).inserted {
             endpoint.pauseReading(stream)
-            paused[stream.rawValue] = 0
+            if messages.isMultiple(of: 3) { endpoint.ignoreContent(stream) }
         }
         if actions.contains(.reset), messages.isMultiple(of: 2) { endpoint.reset(stream, .cancel) }
         if actions.contains(.answer) {
@@ -141,7 +143,14 @@ private struct HTTP2Reading {
             endpoint.announce(concurrentStreams: messages % 5)
             endpoint.ping(UInt64(messages))
         }
-        if actions.contains(.goAway), messages == 1 { endpoint.goAway(lastStream: stream, .noError) }
+        if actions.contains(.goAway), messages == 1 {
+            // Some servers refuse what comes before they send GOAWAY.
+            if actions.contains(.announce) {
+                endpoint.refuseStreams()
+            } else {
+                endpoint.goAway(lastStream: stream, .noError)
+            }
+        }
         // The number of times that output is taken must not depend on how the bytes are split.
         if messages.isMultiple(of: 8) {
             output += endpoint.output
@@ -157,7 +166,6 @@ private struct HTTP2Reading {
                 switch event {
                 case .data(let stream, let range, let endStream):
                     content[stream.rawValue, default: []] += bytes[range]
-                    paused[stream.rawValue]? += range.count
                     guard endStream else { continue }
                     events.append("end \(stream)")
                     act(on: stream, endStream: true, &endpoint)
@@ -171,10 +179,8 @@ private struct HTTP2Reading {
                     events.append("\(event) \(Self.text(endpoint.fields))")
                 case .ping:
                     events.append("\(event)")
-                    for (stream, count) in paused.sorted(by: { $0.key < $1.key }) {
-                        endpoint.resumeReading(StreamID(stream), consumed: count)
-                    }
-                    paused = [:]
+                    for stream in paused.sorted() { endpoint.resumeReading(StreamID(stream)) }
+                    paused = []
                 default:
                     events.append("\(event)")
                 }
@@ -182,6 +188,19 @@ private struct HTTP2Reading {
             precondition(position == bytes.count)
             if actions.contains(.release) { endpoint.releaseIdleMemory() }
         }
+    }
+
+    /// What a server says to the frames.
+    /// - Parameter forgets: whether it forgets the fields of each request.
+    static func requests(_ frames: [UInt8], forgets: Bool) -> [String] {
+        var endpoint = HTTP2Endpoint(role: .server)
+        var position = 0
+        var events: [String] = []
+        while let event = endpoint.next(frames.span, at: &position, now: 0) {
+            events.append("\(event) \(text(endpoint.fields))")
+            if forgets { endpoint.releaseIdleMemory() }
+        }
+        return events
     }
 
     static func text(_ list: FieldList) -> [[UInt8]] {

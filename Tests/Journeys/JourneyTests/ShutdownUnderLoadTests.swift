@@ -9,7 +9,7 @@ import Testing
     /// The outcomes of one connection's requests.
     private struct Tally: Sendable {
         var answered = 0
-        var unanswered: [Int32] = []
+        var unanswered: [UInt32] = []
         var others = 0
     }
 

@@ -124,7 +124,7 @@ import Testing
     @Test func `A server that goes away from every request`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             // GOAWAY says that no request was processed.
-            connection.goAway(lastStream: StreamID.none, reason: "Shutdown")
+            connection.goAway(lastStream: StreamID.connection, reason: "Shutdown")
         }) { server in
             try await server.withClient { client in
                 try await client.connect(within: .seconds(60))

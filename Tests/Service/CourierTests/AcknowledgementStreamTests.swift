@@ -137,6 +137,17 @@ struct AcknowledgementStreamTests {
         }
     }
 
+    /// Nobody is told of a request before all of its headers have come, so only the connection can end.
+    @Test func `A connection with half of a request's headers is closed after the time of a request`() async throws {
+        try await TestService.run {
+            $0.courier.requestTimeout = .milliseconds(1200)
+        } _: { test in
+            let client = try await HandmadeClient(test, at: \.courier)
+            try await client.beginHalf([(":method", "POST")])
+            await client.ended()
+        }
+    }
+
     @Test func `Without a certificate a request for acknowledgements is refused`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier()

@@ -21,7 +21,7 @@ final class EarlierNode: Sendable {
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let session = HTTP2Session.make(
+                    let session = HTTP2Session(
                         role: .client, configuration: PeerService.configuration, application: Caller(self))
                     try channel.pipeline.syncOperations.addHandlers(
                         NIOSSLClientHandler(context: context, serverHostname: "localhost"), session)

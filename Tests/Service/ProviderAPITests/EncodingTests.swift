@@ -56,7 +56,7 @@ struct EncodingTests {
     }
 
     /// Each header, with its correct forms in the first two requests.
-    static let wanted: [(name: String, first: [HeaderForm], then: [HeaderForm])] = [
+    static let wanted: [(name: String, first: [FieldForm], then: [FieldForm])] = [
         (":path", [.withoutIndexing], [.withoutIndexing]),
         ("authorization", [.withoutIndexing], [.withoutIndexing]),
         ("apns-id", [.incremental], [.withoutIndexing]),
@@ -68,8 +68,8 @@ struct EncodingTests {
     ]
 
     @Test(arguments: wanted)
-    func `The encoding of each header is recognised`(name: String, first: [HeaderForm], then: [HeaderForm]) {
-        for form in HeaderForm.allCases {
+    func `The encoding of each header is recognised`(name: String, first: [FieldForm], then: [FieldForm]) {
+        for form in FieldForm.allCases {
             var practice = EncodingPractice()
             let fault = practice.fault(in: Array(name.utf8).span, as: form)
             #expect((fault == nil) == first.contains(form))

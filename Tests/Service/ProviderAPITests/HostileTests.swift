@@ -43,6 +43,19 @@ struct HostileTests {
         }
     }
 
+    /// Nobody is told of a request before all of its headers have come, so only the connection can end.
+    @Test func `A connection with half of a request's headers is closed after the time of a request`() async throws {
+        try await TestService.run {
+            $0.provider.requestTimeout = .milliseconds(1200)
+        } _: { test in
+            for address in [\ServiceDescription.Addresses.provider, \.channels] {
+                let client = try await HandmadeClient(test, at: address)
+                try await client.beginHalf([(":method", "POST")])
+                await client.ended()
+            }
+        }
+    }
+
     @Test func `What connections hold before they have shown whom they belong to is limited for all together`()
         async throws
     {

@@ -173,7 +173,7 @@ extension Verdict {
         case .closed(let stream, let code, let fault):
             events.append("closed \(stream) \(code.rawValue)")
             if let fault { faults.append("\(fault.section)") }
-        case .refused(let stream, _, let fault):
+        case .refused(let stream, let fault):
             events.append("closed \(stream) \(fault.code.rawValue)")
             faults.append("\(fault.section)")
         case .fieldsTooLarge(let stream, let isEnd):

@@ -145,14 +145,63 @@ struct ConnectionTests {
                 == ["ignored data 3 def", "ignored data 3 end ", "ignored 1 end a=b"])
     }
 
+    @Test func `RFC 9113, 8.7: a server that refuses new streams resets them, and does not process them`() {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        server.endpoint.refuseStreams()
+        #expect(server.receive(Wire.headers(3, Wire.get) + Wire.headers(5, [])) == [])
+        #expect(server.output() == ["RST_STREAM 3 7", "RST_STREAM 5 7"])
+        server.endpoint.goAway(lastStream: server.lastProcessedStream, .noError)
+        #expect(server.receive(Wire.headers(7, Wire.get)) == [])
+        #expect(server.output() == ["GOAWAY 1 0"])
+    }
+
+    /// 4 MiB are twice what may be ignored otherwise.
+    private func sendFourMiB(on stream: UInt32) -> [String] {
+        let frame = Wire.frame(Wire.data, 0, stream, [UInt8](repeating: 0x61, count: 16_384))
+        return server.receive((1...256).flatMap { _ in frame })
+    }
+
     @Test func `A server that refuses new streams does not count their content as a flood`() {
-        server.endpoint.refusesStreams = true
+        server.endpoint.refuseStreams()
         _ = server.receive(Wire.headers(1, Wire.post, endStream: false))
-        server.endpoint.reset(StreamID(1), .refusedStream)
-        _ = server.queued()
-        // 4 MiB are twice what may be ignored otherwise.
-        let frame = Wire.frame(Wire.data, 0, 1, [UInt8](repeating: 0x61, count: 16_384))
-        #expect(server.receive((1...256).flatMap { _ in frame }) == [])
+        #expect(sendFourMiB(on: 1) == [])
+    }
+
+    @Test func `A server that refuses new streams still counts the content of streams that ended before`() {
+        _ = server.receive(Wire.headers(1, Wire.post, endStream: false) + Wire.reset(1))
+        server.endpoint.refuseStreams()
+        #expect(sendFourMiB(on: 1) == ["failed flood bytes of no stream"])
+    }
+
+    @Test func `A server that refuses new streams lets no more of them earn frames than may be under way`() {
+        var limits = EndpointLimits()
+        limits.maxConcurrentStreams = 10
+        let server = Side.server(limits)
+        server.endpoint.refuseStreams()
+        // Each stream takes one of the frames that it would earn otherwise.
+        var events: [String] = []
+        for stream in stride(from: UInt32(1), to: 4_400, by: 2) {
+            events += server.receive(Wire.headers(stream, Wire.get))
+            _ = server.output()
+        }
+        #expect(events == ["failed flood idle frames"])
+    }
+
+    @Test func `A server that answers nothing more still tells what is ignored, and sends what waits`() {
+        server.endpoint.tellsIgnored = true
+        _ = server.receive(Wire.headers(1, Wire.post, endStream: false))
+        server.respond(1, [(":status", "200")], endStream: false)
+        server.endpoint.goAway(lastStream: StreamID(1), .noError)
+        _ = server.output()
+        server.endpoint.stopAnswering()
+        #expect(server.receive(Wire.ping(1) + Wire.settings()) == ["ping 1", "settings"])
+        #expect(server.receive(Wire.headers(3, [(":path", "/")])) == ["ignored 3 end :path=/"])
+        // A connection error ends the reading, and no GOAWAY follows the last one.
+        #expect(server.receive(Wire.data(0, "")) == [])
+        #expect(server.receive(Wire.headers(5, Wire.get)) == [])
+        #expect(server.output() == [])
+        #expect(server.send(10, on: 1, endStream: true) == 10)
+        #expect(server.output() == ["DATA 1 10 end"])
     }
 
     @Test func `Content in error is not told, because its stream ends after it has begun`() {
@@ -190,11 +239,11 @@ struct ConnectionTests {
 
     @Test func `RFC 9113, 8.7: GOAWAY of an error names every stream that the application saw`() {
         _ = server.receive(Wire.headers(1, Wire.get) + Wire.headers(5, Wire.get))
-        // 7 is malformed, and the application did not see it.
+        // 7 is malformed, so it must not be sent again elsewhere.
         _ = server.receive(Wire.headers(7, []))
         _ = server.output()
         _ = server.receive(Wire.data(0, ""))
-        #expect(server.output() == ["GOAWAY 5 1"])
+        #expect(server.output() == ["GOAWAY 7 1"])
     }
 
     @Test func `The debug data of GOAWAY fits into a frame that every peer accepts`() {

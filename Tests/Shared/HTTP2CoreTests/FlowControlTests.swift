@@ -162,8 +162,19 @@ struct FlowControlTests {
         server.endpoint.pauseReading(StreamID(1))
         for _ in 0..<3 { _ = server.receive(Wire.frame(0, 0, 1, zeros(16_000))) }
         #expect(server.output() == [])
-        server.endpoint.resumeReading(StreamID(1), consumed: 48_000)
+        server.endpoint.resumeReading(StreamID(1))
         #expect(server.output() == ["WINDOW_UPDATE 1 48000"])
+    }
+
+    @Test func `Content that is not wanted opens no window of its stream, and counts as idle frames`() {
+        open()
+        server.endpoint.ignoreContent(StreamID(1))
+        for _ in 0..<3 { _ = server.receive(Wire.frame(0, 0, 1, zeros(16_000))) }
+        server.endpoint.pauseReading(StreamID(1))
+        server.endpoint.resumeReading(StreamID(1))
+        #expect(server.output() == [])
+        let events = (0..<2_100).flatMap { _ in server.receive(Wire.data(1, "a")) }
+        #expect(events.last == "failed flood idle frames")
     }
 
     @Test func `RFC 9113, 6.9.3: until a smaller window is acknowledged, the larger one applies`() {

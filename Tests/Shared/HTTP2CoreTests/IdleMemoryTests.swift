@@ -59,6 +59,35 @@ struct IdleMemoryTests {
         #expect(server.receive(Wire.data(1, "a", endStream: true)) == ["data 1 end a"])
     }
 
+    @Test func `An idle endpoint's tables have no room for more than their entries`() {
+        for number in 0..<200 {
+            let field = [0x40] + Wire.text("name-\(number)") + Wire.text("value-\(number)")
+            _ = server.receive(Wire.frame(1, 5, UInt32(2 * number + 1), Wire.block(Wire.get) + field))
+        }
+        server.endpoint.releaseIdleMemory()
+        // Each entry counts 32 bytes more than it has. An allocation is rounded up.
+        #expect((1...4_096).contains(server.tableBytes))
+        #expect(server.receivingTableCapacity < server.tableBytes)
+        // The entries are the same: the newest is the first one of the table.
+        let events = server.receive(Wire.frame(1, 5, 401, Wire.block(Wire.get) + [0xbe]))
+        #expect(events.first?.hasSuffix("name-199=value-199") == true)
+    }
+
+    @Test func `A closed endpoint holds nothing, and neither reads nor sends`() {
+        let field = [0x40] + Wire.text("a") + Wire.text("b")
+        _ = server.receive(Wire.frame(1, 4, 1, Wire.block(Wire.get) + field))
+        server.respond(1, [(":status", "200"), ("a", "b")], endStream: false)
+        #expect(server.tableCapacity > 0)
+        server.endpoint.close()
+        #expect(server.heldCapacity == 0)
+        #expect(server.tableCapacity == 0)
+        #expect(server.receive(Wire.headers(3, Wire.get)) == [])
+        #expect(server.send(1, on: 1) == nil)
+        server.endpoint.ping(1)
+        server.endpoint.goAway(lastStream: .last, .noError)
+        #expect(server.output() == [])
+    }
+
     @Test func `The peer can empty the table of what it sends`() {
         let field = [0x40] + Wire.text("a") + Wire.text("b")
         _ = server.receive(Wire.frame(1, 5, 1, Wire.block(Wire.get) + field))

@@ -114,7 +114,7 @@ extension Rule {
         Rule(
             "5.1.1", "A number below an earlier one is a connection error.",
             because:
-                "A known limit (decision 0077): telling a skipped number from that of a closed stream would need a "
+                "A known limit (docs/threat-model.md): telling a skipped number from that of a closed stream would need a "
                 + "record of every stream, so HEADERS of both are discarded."),
         Rule(
             "5.1.2", "No more streams are open than the peer allows.",

@@ -100,7 +100,7 @@ final class Side {
             "data \(stream)\(end(isEnd)) " + String(decoding: bytes[range], as: UTF8.self)
         case .closed(let stream, let code, let fault):
             "closed \(stream) \(code)" + (fault.map { " (\($0.section))" } ?? "")
-        case .refused(let stream, _, let fault): "refused \(stream) \(fault.code) (\(fault.section))"
+        case .refused(let stream, let fault): "refused \(stream) \(fault.code) (\(fault.section))"
         case .ignoredFields(let stream, let isEnd): "ignored \(stream)\(end(isEnd)) \(fields)"
         case .ignoredData(let stream, let range, let isEnd):
             "ignored data \(stream)\(end(isEnd)) " + String(decoding: bytes[range], as: UTF8.self)
@@ -126,14 +126,18 @@ extension Side {
     var heldCapacity: Int {
         endpoint.pending.capacity + endpoint.writer.bytes.capacity + endpoint.scratch.capacity
             + endpoint.fields.bytes.capacity + endpoint.fields.entries.capacity + endpoint.streams.capacity
-            + (endpoint.block?.bytes.capacity ?? 0)
+            + (endpoint.block?.bytes.capacity ?? 0) + endpoint.decoder.knownCapacity
     }
 
+    var knownCapacity: Int { endpoint.decoder.knownCapacity }
     var outputCapacity: Int { endpoint.writer.bytes.capacity }
     /// The number of slots for streams.
     var streamCapacity: Int { endpoint.streams.capacity }
     /// The bytes that the decoder's table has allocated for names and values.
     var receivingTableCapacity: Int { endpoint.decoder.tableCapacity }
+
+    /// The bytes that both tables have allocated for names and values.
+    var tableCapacity: Int { endpoint.decoder.tableCapacity + endpoint.encoder.tableCapacity }
 
     /// The bytes in both dynamic tables, as RFC 7541 counts them (4.1).
     var tableBytes: Int { endpoint.decoder.tableBytes + endpoint.encoder.tableBytes }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@Suite(.bothProtocols) struct BackPressureTests {
+@Suite struct BackPressureTests {
     private func opened(_ configure: (inout HTTP2Configuration) -> Void = { _ in }) throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer.connected(configure)
         try peer.send(.request(1, endStream: true))
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func `What is read opens the windows again`() throws {
-        let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
+        let peer = try EmbeddedPeer.connected { $0.limits.connectionWindowBytes = 65_535 }
         try peer.send(.request(1))
         let chunk = String(repeating: "x", count: 16_384)
         try peer.send(.data(1, chunk), .data(1, chunk), .data(1, chunk))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func `A paused streams window stays closed and the connections opens`() throws {
-        let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
+        let peer = try EmbeddedPeer.connected { $0.limits.connectionWindowBytes = 65_535 }
         try peer.send(.request(1))
         peer.session.pauseReading(StreamID(1))
         let chunk = String(repeating: "x", count: 16_384)

@@ -2,7 +2,7 @@ import HTTP2
 import NIOCore
 import Testing
 
-@Suite(.bothProtocols) struct ClientTests {
+@Suite struct ClientTests {
     @Test func `A request and its response`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         let stream = try peer.session.request(.post("/3/device/00"), body: ByteBuffer(string: "{}"))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `The own number of streams is kept`() throws {
-        let peer = try EmbeddedPeer.connectedClient(maxStreams: 1_000) { $0.maxConcurrentStreams = 3 }
+        let peer = try EmbeddedPeer.connectedClient(maxStreams: 1_000) { $0.limits.maxConcurrentStreams = 3 }
         #expect(peer.session.availableStreams == 3)
     }
 
@@ -79,7 +79,7 @@ import Testing
             _ = try? session.request(.post("/"))  // Counted below.
         }
         _ = try peer.session.request(.post("/"))
-        for stream in [1, 3, 5, 7] as [Int32] {
+        for stream in [1, 3, 5, 7] as [UInt32] {
             #expect(try peer.received(WireFrame.headers).map(\.stream) == [stream])
             try peer.send(.headers(stream, [0x88], endStream: true))
         }
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `A long response header list is reset`() throws {
-        let peer = try EmbeddedPeer.connectedClient { $0.maxHeaderListBytes = 100 }
+        let peer = try EmbeddedPeer.connectedClient { $0.limits.maxHeaderListBytes = 100 }
         _ = try peer.session.request(.post("/"))
         try peer.send(.headers(1, [0x88] + literal("x", String(repeating: "y", count: 100))))
         #expect(peer.recorder.closed == [.closed(1, .enhanceYourCalm)])

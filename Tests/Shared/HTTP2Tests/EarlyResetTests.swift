@@ -6,20 +6,20 @@ import Testing
 
 /// The reset of a stream whose answer came before its body had ended, for clients such as curl 7.88, which drop an
 /// answer if the reset comes with it.
-@Suite(.bothProtocols) struct EarlyResetTests {
+@Suite struct EarlyResetTests {
     /// The payload of the PING that follows early answers: "answered".
     private static let payload: UInt64 = 0x616e_7377_6572_6564
     private static let acknowledgement = WireFrame.ping(payload, acknowledge: true)
 
     private func peer() throws -> EmbeddedPeer { try EmbeddedPeer.connected { $0.earlyReset = .onceRead } }
 
-    private func answer(_ stream: Int32, of peer: EmbeddedPeer) throws {
+    private func answer(_ stream: UInt32, of peer: EmbeddedPeer) throws {
         try peer.send(.request(stream), .data(stream, "{"))
         peer.session.respond(StreamID(stream), .status("413"), body: ByteBuffer(string: "{}"))
     }
 
     /// The streams that are reset when the delay has passed.
-    private func resets(of peer: EmbeddedPeer) throws -> [Int32] {
+    private func resets(of peer: EmbeddedPeer) throws -> [UInt32] {
         peer.channel.embeddedEventLoop.advanceTime(
             by: .milliseconds(peer.session.configuration.earlyResetDelayMilliseconds))
         return try peer.received(WireFrame.reset).map(\.stream)
@@ -58,7 +58,7 @@ import Testing
         let peer = try peer()
         try answer(1, of: peer)
         #expect(try peer.received(WireFrame.ping).count == 1)
-        for stream in [3, 5] as [Int32] { try answer(stream, of: peer) }
+        for stream in [3, 5] as [UInt32] { try answer(stream, of: peer) }
         #expect(try peer.received(WireFrame.ping).isEmpty)
         try peer.send(Self.acknowledgement)
         peer.channel.embeddedEventLoop.advanceTime(
@@ -82,9 +82,9 @@ import Testing
     @Test func `Acknowledgements of these PINGs are no flood`() throws {
         let peer = try EmbeddedPeer.connected {
             $0.earlyReset = .onceRead
-            $0.flood.pings = .init(burst: 1, perSecond: 1)
+            $0.limits.flood.pings = .init(burst: 1, perSecond: 1)
         }
-        for stream in stride(from: Int32(1), to: 41, by: 2) {
+        for stream in stride(from: UInt32(1), to: 41, by: 2) {
             try answer(stream, of: peer)
             try peer.send(Self.acknowledgement)
             #expect(try resets(of: peer) == [stream])

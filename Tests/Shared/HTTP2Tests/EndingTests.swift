@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2
 
 /// However a session ends, each stream is closed once and the session ends once.
-@Suite(.bothProtocols) struct EndingTests {
+@Suite struct EndingTests {
     private func expectOnce(_ peer: EmbeddedPeer, _ over: String) {
         #expect(Set(peer.recorder.closed.map { "\($0)" }).count == peer.recorder.closed.count)
         #expect(peer.recorder.closed.count == peer.recorder.requests.count)
@@ -29,9 +29,7 @@ import Testing
     /// The application may be used for the host's next address.
     @Test func `The application is not told of the end of a channel that could not connect`() throws {
         let (channel, recorder) = (EmbeddedChannel(), Recorder())
-        var configuration = HTTP2Configuration()
-        configuration.implementation = BothProtocols.current
-        let session = HTTP2Session.make(role: .client, configuration: configuration, application: recorder)
+        let session = HTTP2Session(role: .client, configuration: .init(), application: recorder)
         try channel.pipeline.syncOperations.addHandler(session)
         channel.close(promise: nil)
         channel.embeddedEventLoop.run()
@@ -125,8 +123,8 @@ import Testing
     }
 
     /// The application does not know of a request before all its fields have come.
-    @Test func `A session of HTTP2Core with half a field block is closed after the time of a request`() throws {
-        let peer = try EmbeddedPeer.connected { $0.implementation = .core }
+    @Test func `A session with half a field block is closed after the time of a request`() throws {
+        let peer = try EmbeddedPeer.connected()
         let now = peer.channel.embeddedEventLoop.now
         let timeout = TimeAmount.seconds(10)
         #expect(!peer.session.closeIfFieldsAreOverdue(after: timeout, now: now + .seconds(11)))
@@ -152,7 +150,7 @@ import Testing
         do {
             let recorder = Recorder()
             application = recorder
-            let made = HTTP2Session.make(role: .server, configuration: .init(), application: recorder)
+            let made = HTTP2Session(role: .server, configuration: .init(), application: recorder)
             session = made
             let channel = EmbeddedChannel(handler: made)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)

@@ -4,7 +4,7 @@ import NIOEmbedded
 import Testing
 
 /// The two literal forms that stay out of a table (RFC 7541, 6.2.2 and 6.2.3), as a client writes them.
-@Suite(.bothProtocols) struct HeaderLiteralsTests {
+@Suite struct HeaderLiteralsTests {
     private func client(_ literals: HTTP2Configuration.Literals) throws -> EmbeddedPeer {
         try EmbeddedPeer.connectedClient { $0.literals = literals }
     }

@@ -9,7 +9,7 @@
     @testable import HTTP2
 
     /// An idle connection returns memory to the system, and works afterwards as before.
-    @Suite(.bothProtocols, .timeLimit(.minutes(1))) struct IdleMemoryTests {
+    @Suite(.timeLimit(.minutes(1))) struct IdleMemoryTests {
         private static func residentPages(of buffers: TLSBuffers?) -> Int {
             buffers.map { $0.pieces.reduce(0) { $0 + pagesInMemory($1.address, $1.bytes) } } ?? -1
         }
@@ -62,17 +62,24 @@
             #expect(peer.recorder.requests == [1, 3])
         }
 
-        /// libnghttp2 has then no allocator of its own: the next test.
-        @Test func `A session of HTTP2Core that keeps its memory releases none`() throws {
-            let peer = try EmbeddedPeer.connected { $0.implementation = .core }
+        @Test func `A session that keeps its memory releases none`() throws {
+            let peer = try EmbeddedPeer.connected()
             peer.channel.embeddedEventLoop.advanceTime(by: .hours(1))
             for _ in 0..<2 { peer.session.releaseMemoryIfIdle() }
             #expect(peer.session.heldMemory > 0)
         }
 
-        @Test(.libraryOnly) func `A session that keeps its memory has no allocator of its own`() throws {
+        @Test func `A session that has ended holds no memory, and no table`() throws {
             let peer = try EmbeddedPeer.connected()
-            #expect((peer.session as? LibrarySession)?.memory == nil)
+            peer.recorder.on = { session, event in
+                if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .tabled) }
+            }
+            try peer.send(.headers(1, WireFrame.requestBlock + indexedLiteral("a", "b"), endStream: true))
+            #expect(peer.session.tableMemory > 0)
+            peer.channel.close(promise: nil)
+            peer.run()
+            #expect(peer.session.heldMemory == 0)
+            #expect(peer.session.tableMemory == 0)
         }
 
         @Test func `While something waits to be sent, no memory is released`() throws {

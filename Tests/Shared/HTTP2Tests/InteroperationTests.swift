@@ -4,7 +4,7 @@ import HTTP2
 import Testing
 
 /// The session, tested with other implementations and with itself, over real TLS.
-@Suite(.bothProtocols, .startsPrograms) struct InteroperationTests {
+@Suite(.startsPrograms) struct InteroperationTests {
     private func curl(
         _ port: Int, _ path: String, _ more: [String] = [], input: String = ""
     ) async throws -> ChildProcess.Finished {
@@ -91,7 +91,7 @@ import Testing
 
     @Test func `Curl with one stream announced`() async throws {
         var configuration = HTTP2Configuration()
-        configuration.announcedConcurrentStreams = 1
+        configuration.limits.announcedConcurrentStreams = 1
         try await Loopback.withServer(configuration) { port in
             let urls = (1...5).map { "https://127.0.0.1:\(port)/echo?\($0)" }
             let command = try await ChildProcess.run(
@@ -114,7 +114,7 @@ import Testing
     @Test func `Nghttp gets many times with trailers and continuations`() async throws {
         // The headers that make nghttp send CONTINUATION are 24 KB.
         var configuration = HTTP2Configuration()
-        configuration.maxHeaderListBytes = 32_768
+        configuration.limits.maxHeaderListBytes = 32_768
         try await Loopback.withServer(configuration) { port in
             let file = try await Certificate.shared.value.certificate
             let command = try await ChildProcess.run(

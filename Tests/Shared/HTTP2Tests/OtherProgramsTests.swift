@@ -5,7 +5,7 @@ import Testing
 
 /// The session with the HTTP/2 of other languages: clients that send 100 requests at once, a long body, and read a long
 /// answer, and servers that answer the same. The programs are in `Programs`. A program that is not installed is skipped.
-@Suite(.bothProtocols, .startsPrograms) struct OtherProgramsTests {
+@Suite(.startsPrograms) struct OtherProgramsTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Programs")
 

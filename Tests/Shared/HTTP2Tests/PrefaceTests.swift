@@ -2,9 +2,9 @@ import HTTP2
 import NIOEmbedded
 import Testing
 
-@Suite(.bothProtocols) struct PrefaceTests {
+@Suite struct PrefaceTests {
     @Test func `A server sends its settings first`() throws {
-        let peer = try EmbeddedPeer { $0.announcedConcurrentStreams = 1 }
+        let peer = try EmbeddedPeer { $0.limits.announcedConcurrentStreams = 1 }
         let settings = try #require(try peer.received().first)
         #expect(settings.type == WireFrame.settings)
         #expect(settings.settings[3] == 1)

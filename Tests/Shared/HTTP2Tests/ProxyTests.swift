@@ -5,7 +5,7 @@ import Testing
 
 /// Other people's proxies between our client and our server, with HTTP/2 over TLS on both sides. A proxy that is not
 /// installed is skipped.
-@Suite(.bothProtocols, .startsPrograms) struct ProxyTests {
+@Suite(.startsPrograms) struct ProxyTests {
     /// A proxy's configuration for a socket in `folder`, with our server at `port`.
     private typealias Configuration = @Sendable (_ folder: URL, _ port: Int, _ certificate: Certificate) -> String
 

@@ -3,7 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@Suite(.bothProtocols) struct RequestTests {
+@Suite struct RequestTests {
     @Test func `A request is told in order`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .data(1, "{}", endStream: true))
@@ -21,7 +21,7 @@ import Testing
         peer.recorder.on = { session, event in
             if case .ended(let stream) = event { session.respond(StreamID(stream), .status("200")) }
         }
-        try peer.send((0..<50).map { .request(Int32($0) * 2 + 1, endStream: true) })
+        try peer.send((0..<50).map { .request(UInt32($0) * 2 + 1, endStream: true) })
         #expect(try peer.receivedWrites() == 1)
         #expect(peer.recorder.closed.count == 50)
     }
@@ -30,7 +30,7 @@ import Testing
         let peer = try EmbeddedPeer.connected()
         peer.recorder.on = { session, event in
             guard event == .batchEnded else { return }
-            for stream in [1, 3] as [Int32] { session.respond(StreamID(stream), .status("200")) }
+            for stream in [1, 3] as [UInt32] { session.respond(StreamID(stream), .status("200")) }
         }
         try peer.channel.writeInbound(
             ByteBuffer(bytes: WireFrame.request(1, endStream: true).bytes + WireFrame.request(3, endStream: true).bytes)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `The body that comes after an early answer is dropped and counted`() throws {
-        let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
+        let peer = try EmbeddedPeer.connected { $0.limits.connectionWindowBytes = 65_535 }
         try peer.send(.request(1))
         peer.session.respond(StreamID(1), .status("413"))
         _ = try peer.received()
@@ -110,7 +110,7 @@ import Testing
     @Test func `A value that does not come again stays out of the peers table`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
-        for stream in [1, 3] as [Int32] {
+        for stream in [1, 3] as [UInt32] {
             var block = HeaderBlock.status("200")
             block.append("apns-id", "0123456789", indexing: .never)
             peer.session.respond(StreamID(stream), block)
@@ -124,7 +124,7 @@ import Testing
     @Test func `A value that comes again is indexed`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
-        for stream in [1, 3] as [Int32] {
+        for stream in [1, 3] as [UInt32] {
             var block = HeaderBlock.status("200")
             block.append(name: "server", value: "carillon")
             peer.session.respond(StreamID(stream), block)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func `A long header list can be answered`() throws {
-        let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = 500 }
+        let peer = try EmbeddedPeer.connected { $0.limits.maxHeaderListBytes = 500 }
         peer.recorder.answersTooLargeHeaders = true
         peer.recorder.on = { session, event in
             if case .headersTooLarge(let stream) = event { session.respond(StreamID(stream), .status("431")) }
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func `A long header list is reset otherwise`() throws {
-        let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = 500 }
+        let peer = try EmbeddedPeer.connected { $0.limits.maxHeaderListBytes = 500 }
         try peer.send(.request(1, [("x", String(repeating: "y", count: 500))]))
         #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.enhanceYourCalm.rawValue])
         #expect(peer.recorder.closed == [.closed(1, .enhanceYourCalm)])
@@ -157,7 +157,7 @@ import Testing
         ]
         let size = pseudo.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 32 }
         for (limit, isTaken) in [(size, true), (size - 1, false)] {
-            let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = limit }
+            let peer = try EmbeddedPeer.connected { $0.limits.maxHeaderListBytes = limit }
             try peer.send(.request(1))
             #expect(peer.recorder.events.contains(.headersEnded(1, endStream: false)) == isTaken)
         }
@@ -187,5 +187,20 @@ import Testing
         #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.protocolError.rawValue])
         #expect(peer.recorder.closed == [.closed(1, .protocolError)])
         #expect(peer.channel.isActive)
+    }
+
+    @Test func `The application learns how each field was encoded, and of PRIORITY`() throws {
+        let peer = try EmbeddedPeer.connected()
+        let priority = WireFrame(type: WireFrame.priority, flags: 0, stream: 3, payload: [0, 0, 0, 0, 16])
+        try peer.send(.headers(1, WireFrame.requestBlock + indexedLiteral("a", "b"), endStream: true), priority)
+        #expect(peer.recorder.forms == [.indexed, .indexed, .withoutIndexing, .withoutIndexing, .incremental])
+        #expect(peer.recorder.priorities == [3])
+    }
+
+    @Test func `The application learns of a malformed request, and nothing else of it`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.headers(1, [0x83, 0x87]), .data(1, "x", endStream: true))
+        #expect(peer.recorder.events.suffix(3) == [.headersBegan(1), .closed(1, .protocolError), .batchEnded])
+        #expect(try peer.received(WireFrame.reset).map(\.stream) == [1])
     }
 }

@@ -59,10 +59,10 @@ package final class ScriptedServer: Sendable {
                     let number = log.opened(at: channel.localAddress?.ipAddress ?? "")
                     try pipeline.addHandler(FrameRecorder(connection: number, log: log))
                     var configuration = HTTP2Configuration()
-                    configuration.announcedConcurrentStreams = options.streams
+                    configuration.limits.announcedConcurrentStreams = options.streams
                     let application = ScriptedConnection(number: number, channel: channel, log: log, script: script)
                     try pipeline.addHandler(
-                        HTTP2Session.make(role: .server, configuration: configuration, application: application))
+                        HTTP2Session(role: .server, configuration: configuration, application: application))
                 }
             }
         var listeners: [any Channel] = []
@@ -91,7 +91,7 @@ package struct ScriptedRequest: Sendable {
     package var number = 0
     /// The connection's number, from 0.
     package var connection = 0
-    package var stream = StreamID.none
+    package var stream = StreamID.connection
     package var headers: [String: String] = [:]
     package var body = ""
 
@@ -195,13 +195,13 @@ package final class ScriptedConnection: HTTP2Application {
 
     package func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
 
-    package func headersBegan(_ stream: StreamID) {
-        requests[stream] = ScriptedRequest(connection: number, stream: stream)
-    }
-
-    package func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        requests[stream]?.headers[name] = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    package func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        var request = ScriptedRequest(connection: number, stream: stream)
+        fields.forEach { name, value, _ in
+            let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            request.headers[name] = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+        requests[stream] = request
     }
 
     package func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {

@@ -57,6 +57,16 @@ final class HandmadeClient {
         try await bytes.write(Self.frame(Kind.headers, flags: Flag.endHeaders, stream: lastStream, block))
     }
 
+    /// Sends the beginning of a request's headers.
+    func beginHalf(_ headers: [(String, String)]) async throws {
+        lastStream = lastStream == 0 ? 1 : lastStream + 2
+        let block = headers.flatMap { [Form.withoutIndexing.rawValue] + Self.text($0) + Self.text($1) }
+        try await bytes.write(Self.frame(Kind.headers, stream: lastStream, block))
+    }
+
+    /// Waits until the service has ended the connection.
+    func ended() async { _ = await bytes.readToEnd() }
+
     /// Sends a request, and waits for nothing.
     func sendOnly(_ headers: [(String, String)], body: String) async throws {
         lastStream = lastStream == 0 ? 1 : lastStream + 2

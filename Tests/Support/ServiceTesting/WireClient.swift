@@ -31,13 +31,13 @@ final class WireClient: Sendable {
     }
 
     struct GoAway: Sendable, Equatable {
-        let lastStream: Int32
+        let lastStream: UInt32
         let debugData: String
     }
 
     /// A request was not answered.
     struct Unanswered: Error {
-        let stream: Int32
+        let stream: UInt32
         let code: HTTP2ErrorCode
     }
 
@@ -82,9 +82,10 @@ final class WireClient: Sendable {
                     let recorder = WireRecorder(burst: burst, eventLoop: channel.eventLoop)
                     recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }
                     var configuration = HTTP2Configuration()
-                    configuration.streamWindowBytes = windowBytes
+                    configuration.limits.streamWindowBytes = windowBytes
                     configuration.literals = literals
-                    let session = HTTP2Session.make(role: .client, configuration: configuration, application: recorder)
+                    configuration.limits.checksSentFields = false
+                    let session = HTTP2Session(role: .client, configuration: configuration, application: recorder)
                     try channel.pipeline.syncOperations.addHandler(session)
                 }
             }

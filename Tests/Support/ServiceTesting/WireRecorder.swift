@@ -164,7 +164,11 @@ final class WireRecorder: HTTP2Application {
         }
     }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        fields.forEach { name, value, _ in read(stream, name: name, value: value) }
+    }
+
+    private func read(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         let value = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         answers[stream]?.answer.headers[name, default: []].append(value)

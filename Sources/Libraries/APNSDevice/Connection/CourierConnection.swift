@@ -164,7 +164,13 @@ final class CourierConnection: HTTP2Application {
 
     func pingAcknowledged(_ payload: UInt64) { owner?.heard(self) }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        fields.forEach { name, value, _ in read(stream, name: name, value: value) }
+        owner?.heard(self)
+        if stream == self.stream, streamStatus == 200 { owner?.streamOpened(self) }
+    }
+
+    private func read(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         if name.isEqual(to: ":status") {
             let status = Int(value.text) ?? 0
             if stream == self.stream { streamStatus = status }
@@ -172,11 +178,6 @@ final class CourierConnection: HTTP2Application {
         } else if name.isEqual(to: "device-id"), let index = exchanges.index(of: stream) {
             exchanges[index].response.deviceID = value.text
         }
-    }
-
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
-        owner?.heard(self)
-        if stream == self.stream, streamStatus == 200 { owner?.streamOpened(self) }
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {

@@ -22,7 +22,7 @@ extension DeviceLink: CourierConnection.Owner {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let credentials { try pipeline.addHandler(CredentialsHandler(credentials)) }
-                    let session = HTTP2Session.make(
+                    let session = HTTP2Session(
                         role: .client, configuration: Self.http2, application: made.value)
                     session.buffers = try TLSBuffers.add(
                         NIOSSLClientHandler(context: tls, serverHostname: name), to: channel)
@@ -70,8 +70,8 @@ extension DeviceLink: CourierConnection.Owner {
     /// bytes more, and 10,000 devices in one process save 3 KB each.
     private static let http2: HTTP2Configuration = {
         var configuration = HTTP2Configuration()
-        configuration.maxConcurrentStreams = 100
-        configuration.headerTableBytes = 0
+        configuration.limits.maxConcurrentStreams = 100
+        configuration.limits.headerTableBytes = 0
         configuration.idleMemory = .releasedAfter(.seconds(1))
         return configuration
     }()

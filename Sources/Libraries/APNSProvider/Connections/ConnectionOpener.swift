@@ -76,9 +76,9 @@ struct ConnectionOpener: Sendable {
         var configuration = HTTP2Configuration()
         // Send nothing until the service's SETTINGS have come (Guide, 2.3.3: "do not assume a specific number of
         // streams").
-        configuration.concurrentStreamsBeforeSettings = 1
+        configuration.limits.concurrentStreamsBeforeSettings = 1
         configuration.literals = .withoutIndexing
-        let session = HTTP2Session.make(role: .client, configuration: configuration, application: application)
+        let session = HTTP2Session(role: .client, configuration: configuration, application: application)
         try channel.pipeline.syncOperations.addHandler(session)
     }
 }

@@ -86,7 +86,7 @@ final class ServerConnection: HTTP2Application {
             hasUnsent = true
             return nil
         } catch {
-            if error.code == .library {
+            if error.code == .malformed {
                 let error = ProviderError(.badNotification, "A header contains a character that headers cannot have.")
                 owner?.finish(job, .failure(error))
                 owner?.requestEnded(on: id)
@@ -194,8 +194,12 @@ final class ServerConnection: HTTP2Application {
         hasSettings = true
     }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
         guard let index = exchanges.index(of: stream) else { return }
+        fields.forEach { name, value, _ in read(name: name, value: value, of: index) }
+    }
+
+    private func read(name: Span<UInt8>, value: Span<UInt8>, of index: Int) {
         if name.isEqual(to: ":status") {
             exchanges[index].status = Self.status(value)
         } else if name.isEqual(to: "apns-id") || name.isEqual(to: "apns-request-id") {

@@ -27,6 +27,7 @@ final class ProviderConnection: AuthenticatingConnection {
     var practice = EncodingPractice()
     var response: ProviderResponse
     var memory: ProviderMemory
+    private var fieldMemory = FieldMemory()
     var random: IdentifierRandom
     var trust: ConnectionTrust
     var goneAway: Rejection.Reason?
@@ -74,37 +75,8 @@ final class ProviderConnection: AuthenticatingConnection {
 
     // MARK: Fields
 
-    func headersBegan(_ stream: StreamID) {
-        lastUse = second
-        guard admitUntrusted(weight: 1) else { return session?.reset(stream, .refusedStream) ?? () }
-        let request = ProviderRequest(began: second)
-        if !trust.isShown { request.untrustedWeight = 1 }
-        request.scene = scene
-        if memory.keepsTexts(api) { request.texts = [:] }
-        requests.append(stream, request)
-    }
-
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        // A third of the usual headers is not the API's. Ignore these before anything is looked up.
-        guard let header = RequestHeader(name: name), let request = requests[stream] else { return }
-        // The session limits the size of all headers together.
-        request.headerBytes += name.count + value.count
-        if case .handles = request.path {
-            if header == .authorization { request.clientKey = HandleRequest.clientKey(value) }
-            if header == .method { request.read(header, value) }
-            return
-        }
-        if header == .authorization, certificate != nil { return }
-        request.recordHeader(header)
-        switch header {
-        case .authorization: request.sender = memory.sender(value, api: api)
-        case .topic: request.topic = memory.topic(value, api: api)
-        default: request.read(header, value)
-        }
-    }
-
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let request = requests[stream] else { return }
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        guard let request = read(fields, of: stream) else { return }
         defer { if !trust.isShown { admitUntrusted(request, stream) } }
         if case .handles = request.path {
             // It is no notification, so nobody else sees it.
@@ -118,6 +90,69 @@ final class ProviderConnection: AuthenticatingConnection {
         decide(request)
         judge(request.sender, hasShape: request.hasShape(by: rules))
     }
+
+    /// Reads a request's fields.
+    /// - Returns: nil if the request is refused, because it is from an unknown sender and there is no room for it.
+    private func read(_ fields: FieldList, of stream: StreamID) -> ProviderRequest? {
+        lastUse = second
+        guard admitUntrusted(weight: 1) else {
+            fieldMemory.forget()
+            session?.reset(stream, .refusedStream)
+            return nil
+        }
+        let request = ProviderRequest(began: second)
+        if !trust.isShown { request.untrustedWeight = 1 }
+        request.scene = scene
+        if memory.keepsTexts(api) { request.texts = [:] }
+        requests.append(stream, request)
+        for index in 0..<fields.count {
+            let name = fields.bytes.span.extracting(fields.name(index))
+            let value = fields.bytes.span.extracting(fields.value(index))
+            if rules.conformance == .strict, let fault = practice.fault(in: name, as: fields.form(index)) {
+                request.encodingFault = request.encodingFault ?? fault
+            }
+            let isRepeated = fields.isRepeated(index)
+            // A third of the usual headers is not the API's.
+            guard let header = fieldMemory.header(name, at: index, isRepeated: isRepeated) else { continue }
+            // The session limits the size of all headers together.
+            request.headerBytes += name.count + value.count
+            read(header, value, isRepeated: isRepeated, into: request)
+        }
+        fieldMemory.keep(request)
+        return request
+    }
+
+    /// - Parameter isRepeated: whether the request before had the same field in the same place.
+    private func read(_ header: RequestHeader, _ value: Span<UInt8>, isRepeated: Bool, into request: ProviderRequest) {
+        if case .handles = request.path {
+            if header == .authorization { request.clientKey = HandleRequest.clientKey(value) }
+            if header == .method { request.read(header, value) }
+            return
+        }
+        if header == .authorization, certificate != nil { return }
+        request.recordHeader(header)
+        let known = isRepeated ? fieldMemory.values(for: request) : nil
+        switch header {
+        case .authorization: request.sender = memory.sender(value, isRepeated: known != nil, api: api)
+        case .topic: request.topic = memory.topic(value, isRepeated: known != nil, api: api)
+        case .priority: if let known { request.priority = known.priority } else { request.read(header, value) }
+        case .pushType: if let known { request.pushType = known.pushType } else { request.read(header, value) }
+        default: request.read(header, value)
+        }
+    }
+
+    /// Rejects a request whose header list is longer than APNs allows. The Guide's table has no reason for this, so
+    /// the closest one is used.
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        guard read(fields, of: stream) != nil else { return true }
+        let limit = api.sessionConfiguration(for: certificate).limits.maxHeaderListBytes
+        reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
+        return true
+    }
+
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) { lastUse = second }
+
+    func priorityReceived(_ stream: StreamID) { practice.priorityReceived(stream) }
 
     /// Decides what a request asks for, with the accounts of this batch.
     func decide(_ request: ProviderRequest) {
@@ -147,21 +182,6 @@ final class ProviderConnection: AuthenticatingConnection {
     ) throws(Rejection) {
         try memory.checkAgain(request, to: app, api: api, deletion: deletion())
     }
-
-    /// Rejects a request whose header list is longer than APNs allows. The Guide's table has no reason for this, so
-    /// the closest one is used.
-    func headersTooLarge(_ stream: StreamID) -> Bool {
-        let limit = api.sessionConfiguration(for: certificate).maxHeaderListBytes
-        reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
-        return true
-    }
-
-    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
-        guard let fault = practice.fault(in: name, as: form), let request = requests[stream] else { return }
-        if request.encodingFault == nil { request.encodingFault = fault }
-    }
-
-    func priorityReceived(_ stream: StreamID) { practice.priorityReceived(stream) }
 
     // MARK: Bodies
 

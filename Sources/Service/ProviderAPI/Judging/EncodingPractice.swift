@@ -17,9 +17,9 @@ struct EncodingPractice {
     private var indexed: Set<RequestHeader> = []
 
     /// Checks one header.
-    mutating func fault(in name: Span<UInt8>, as form: HeaderForm) -> Fault? {
+    mutating func fault(in name: Span<UInt8>, as form: FieldForm) -> Fault? {
         let header = RequestHeader(name: name)
-        let wanted: HeaderForm
+        let wanted: FieldForm
         switch header {
         case .path, .authorization: wanted = .withoutIndexing
         case .id, .expiration, .collapseID:
@@ -50,7 +50,7 @@ struct EncodingPractice {
             text: "The connection had a PRIORITY frame for stream \(stream.rawValue); the Guide (2.3.3) forbids them.")
     }
 
-    private static func described(_ form: HeaderForm) -> String {
+    private static func described(_ form: FieldForm) -> String {
         switch form {
         case .indexed: "from the table (RFC 7541, 6.1)"
         case .incremental: "as a literal with incremental indexing (RFC 7541, 6.2.1)"

@@ -5,9 +5,14 @@ import Trust
 // Determines who sends a request.
 extension ProviderMemory {
     /// Returns the sender of a request with this `authorization` header.
-    mutating func sender(_ authorization: Span<UInt8>, api: ProviderAPI) -> ProviderRequest.Sender {
+    /// - Parameter isRepeated: whether the request before had the same header.
+    mutating func sender(
+        _ authorization: Span<UInt8>,
+        isRepeated: Bool = false,
+        api: ProviderAPI,
+    ) -> ProviderRequest.Sender {
         do throws(Rejection) {
-            return .token(try token(authorization, api: api))
+            return .token(try token(authorization, isRepeated: isRepeated, api: api))
         } catch {
             return .rejected(error)
         }

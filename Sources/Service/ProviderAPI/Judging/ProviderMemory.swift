@@ -13,6 +13,8 @@ struct ProviderMemory {
     /// Whether the accounts and the time were already read for this batch.
     private var isCurrent = false
     private var authorization: [UInt8] = []
+    /// Whether the newest `authorization` header that was read is ``authorization``.
+    private var isNewestToken = false
     private var updates = RateBucket()
     /// The connection's first valid provider token. The connection accepts tokens of no other team, and no keys of
     /// another scope.
@@ -21,6 +23,8 @@ struct ProviderMemory {
     /// Whether the upstream of an app compares its answers with this service's.
     private var hasComparison = false
     private var topicName: [UInt8] = []
+    /// Whether the newest `apns-topic` header that was read is ``topicName``.
+    private var isNewestTopic = false
     private var topic: AddressedTopic?
     /// Makes what the service does not know; nil if the connection may not use it.
     private let firstSight: (any FirstSight)?
@@ -36,13 +40,18 @@ struct ProviderMemory {
     mutating func endBatch() { isCurrent = false }
 
     /// Returns the verified token of an `authorization` header.
+    /// - Parameter isRepeated: whether the request before had the same header.
     mutating func token(
         _ value: Span<UInt8>,
+        isRepeated: Bool = false,
         api: ProviderAPI,
     ) throws(Rejection) -> VerifiedProviderToken {
         do throws(Rejection) {
-            return try verified(value, api: api)
+            let verified = try verified(value, isRepeated: isRepeated && isNewestToken, api: api)
+            isNewestToken = true
+            return verified
         } catch {
+            isNewestToken = false
             guard error.reason == .badEnvironmentKeyIDInToken else { throw error }
             throw Rejection(api.environmentKeyReason.reason, detail: error.detail)
         }
@@ -50,10 +59,11 @@ struct ProviderMemory {
 
     private mutating func verified(
         _ value: Span<UInt8>,
+        isRepeated: Bool,
         api: ProviderAPI,
     ) throws(Rejection) -> VerifiedProviderToken {
         refresh(api)
-        if let token, value.isEqual(to: authorization) {
+        if let token, isRepeated || value.isEqual(to: authorization) {
             try token.check(environment: api.environment, now: now + api.clock.ahead(token.team))
             return token
         }
@@ -100,12 +110,18 @@ struct ProviderMemory {
     }
 
     /// Returns the topic of an `apns-topic` header.
+    /// - Parameter isRepeated: whether the request before had the same header.
     mutating func topic(
         _ value: Span<UInt8>,
+        isRepeated: Bool = false,
         api: ProviderAPI,
     ) -> ProviderRequest.Field<AddressedTopic> {
         refresh(api)
-        if let topic, value.isEqual(to: topicName) { return .value(topic) }
+        if let topic, isRepeated && isNewestTopic || value.isEqual(to: topicName) {
+            isNewestTopic = true
+            return .value(topic)
+        }
+        isNewestTopic = false
         guard !value.isEmpty else { return .absent }
         guard value.count <= BundleID.maximumTopicBytes else {
             return .bad("apns-topic is \(value.count) bytes; no topic has more than \(BundleID.maximumTopicBytes).")
@@ -117,11 +133,13 @@ struct ProviderMemory {
         let addressed = AddressedTopic(name: name, in: current(api))
         topic = addressed
         topicName = value.array
+        isNewestTopic = true
         return .value(addressed)
     }
 
     /// Returns the default topic of a certificate.
     mutating func topic(_ name: String, api: ProviderAPI) -> AddressedTopic {
+        isNewestTopic = false
         let snapshot = current(api)
         if let topic, topic.name == name { return topic }
         let addressed = AddressedTopic(name: name, in: snapshot)

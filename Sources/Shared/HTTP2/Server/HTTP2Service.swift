@@ -69,7 +69,7 @@ private final class ServedSession: ServedConnection {
     init(_ accepted: AcceptedConnection, configuration: HTTP2Configuration, connection: any HTTP2Connection) {
         self.accepted = accepted
         self.connection = connection
-        session = HTTP2Session.make(role: .server, configuration: configuration, application: connection)
+        session = HTTP2Session(role: .server, configuration: configuration, application: connection)
         session.buffers = accepted.buffers
         session.whenEnded = { [weak self] end in self?.ended(end) }
     }

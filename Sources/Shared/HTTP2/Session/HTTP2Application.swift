@@ -1,3 +1,5 @@
+package import HTTP2Core
+
 /// The user of a session: a provider's connection, or a client's.
 ///
 /// Every call comes on the channel's event loop. Most calls come while bytes are being read, and each of them may call
@@ -7,25 +9,23 @@ package protocol HTTP2Application: AnyObject {
     /// The channel is active and the preface is queued. A client may make requests from here on.
     func sessionBecameActive(_ session: HTTP2Session)
 
-    /// Server: a request begins. Client: the final response to a request begins; informational ones (1xx) are skipped.
-    func headersBegan(_ stream: StreamID)
-    /// One field. Pseudo-header fields come first, and names are in lower case (RFC 9113, 8.2 and 8.3; libnghttp2 has
-    /// checked it).
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>)
-    /// Server, with `observesEncoding`: the encoding of the field that comes with the next `headerReceived`.
-    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm)
+    /// Server: a request. Client: the final response to a request; informational ones (1xx) are skipped. All of its fields
+    /// have come and were checked (RFC 9113, 8.2 and 8.3): pseudo-header fields come first, and names are in lower case.
+    /// With `endStream` there is no body, and `streamEnded` follows at once.
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool)
+    /// Called instead of `fieldsReceived` if the list of fields is longer than `EndpointLimits.maxHeaderListBytes`. The
+    /// fields after that limit were left out. Return true to answer the request (a server answers 431). false, the default,
+    /// resets the stream with ENHANCE_YOUR_CALM.
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool
+    /// Server: a malformed request (RFC 9113, 8.1.1). Its stream was reset, and no other call follows for it. The rule is a
+    /// sentence without bytes of the peer.
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String)
     /// Server: the client sent a PRIORITY frame for a stream, which may not be open. It has no effect.
     func priorityReceived(_ stream: StreamID)
     /// Server: the client sent WINDOW_UPDATE, for a stream or for the connection.
     func windowUpdateReceived()
     /// Server: the client sent PING, and has its answer.
     func pingReceived()
-    /// All fields have been received. With `endStream` there is no body, and `streamEnded` follows at once.
-    func headersEnded(_ stream: StreamID, endStream: Bool)
-    /// Called instead of `headersEnded` if the list of fields is longer than `maxHeaderListBytes`. The fields after
-    /// that limit were left out. Return true to answer the request (a server answers 431). false, the default, resets
-    /// the stream with ENHANCE_YOUR_CALM.
-    func headersTooLarge(_ stream: StreamID) -> Bool
 
     /// Bytes of a body. The windows are opened again at once, unless `pauseReading(_:)` was called.
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>)
@@ -58,14 +58,12 @@ package protocol HTTP2Application: AnyObject {
 
 extension HTTP2Application {
     package func sessionBecameActive(_ session: HTTP2Session) {}
-    package func headersBegan(_ stream: StreamID) {}
-    package func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {}
-    package func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {}
+    package func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {}
+    package func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool { false }
+    package func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) {}
     package func priorityReceived(_ stream: StreamID) {}
     package func windowUpdateReceived() {}
     package func pingReceived() {}
-    package func headersEnded(_ stream: StreamID, endStream: Bool) {}
-    package func headersTooLarge(_ stream: StreamID) -> Bool { false }
     package func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {}
     package func bodyTooLarge(_ stream: StreamID) -> Bool { false }
     package func streamEnded(_ stream: StreamID) {}

@@ -1,3 +1,5 @@
+import HTTP2Core
+
 /// The reason why a request could not begin.
 package struct HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of the error, for decisions in code.
@@ -12,8 +14,8 @@ package struct HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
         case tooManyStreams
         /// The session is a server's; only a client makes requests.
         case notAClient
-        /// The library refused; `detail` has its reason.
-        case library
+        /// The fields break a rule (RFC 9113, 8.2 and 8.3); `detail` names it.
+        case malformed
     }
 
     /// The kind of the error.
@@ -34,8 +36,20 @@ package struct HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
             case .streamsUsedUp: "the HTTP/2 session has used up its stream numbers"
             case .tooManyStreams: "as many HTTP/2 streams are open as the peer allows"
             case .notAClient: "only a client's HTTP/2 session can make requests"
-            case .library: "the HTTP/2 library refused"
+            case .malformed: "the request's fields break a rule of HTTP/2"
             }
         return detail.isEmpty ? text : text + ": " + detail
+    }
+}
+
+extension HTTP2Error {
+    init(opening failure: HTTP2Endpoint.OpenFailure) {
+        switch failure {
+        case .notActive: self.init(.notActive)
+        case .goingAway: self.init(.goingAway)
+        case .streamsUsedUp: self.init(.streamsUsedUp)
+        case .tooManyStreams: self.init(.tooManyStreams)
+        case .malformed(let fault): self.init(.malformed, detail: fault.description)
+        }
     }
 }

@@ -1,21 +1,13 @@
 import Connections
+import HTTP2Core
 package import NIOCore
 
 // The methods for the connection as a whole. They queue frames, which are sent with the next flush.
 extension HTTP2Session {
-    /// The most debug data of a GOAWAY, in bytes, so that it fits into a frame that every peer accepts (RFC 9113, 4.2).
-    static let maxDebugDataBytes = 16_384 - 8
-
     /// Whether no new streams will come: a drain was begun, or GOAWAY was submitted or received.
     package var isDraining: Bool {
         if case .none = drain { return hasReceivedGoAway || hasSubmittedGoAway }
         return true
-    }
-
-    /// Server: whether new streams are not processed any more, and the client learns it.
-    var refusesStreams: Bool {
-        if case .answering = drain { return true }
-        return hasSubmittedGoAway && !hasFailed
     }
 
     /// Server: changes how many streams the client may have open, at most `maxConcurrentStreams`.
@@ -23,8 +15,8 @@ extension HTTP2Session {
     /// Streams that the client opened before it acknowledged a smaller number are served. Later ones are refused, and
     /// the application does not see them.
     package func announce(concurrentStreams: Int) {
-        guard role == .server, canSubmit else { return }
-        announceStreams(concurrentStreams)
+        guard canSubmit, endpoint.announce(concurrentStreams: concurrentStreams) else { return }
+        scheduleFlush()
     }
 
     /// Sends PING. The payload comes back with `pingAcknowledged`.
@@ -43,15 +35,24 @@ extension HTTP2Session {
         debugData: [UInt8] = []
     ) {
         guard canSubmit else { return }
-        let last = role == .server ? lastStream ?? lastProcessedStream : lastStream ?? .none
-        submitLastGoAway(last, code, debugData)
+        submitLastGoAway(lastStream ?? lastProcessedStream, code, debugData)
         scheduleFlush()
     }
 
     private func submitLastGoAway(_ last: StreamID, _ code: HTTP2ErrorCode, _ debugData: [UInt8]) {
-        lastStreamOfGoAway = last
-        submitGoAway(last, code, Array(debugData.prefix(Self.maxDebugDataBytes)))
+        hasSubmittedGoAway = true
+        submitGoAway(last, code, debugData)
         hasNews = true
+    }
+
+    private func submitGoAway(_ last: StreamID, _ code: HTTP2ErrorCode, _ debugData: [UInt8]) {
+        endpoint.goAway(lastStream: last, code, debugData: debugData)
+        unsentFrames += 1
+    }
+
+    func submitPing(_ payload: UInt64) {
+        endpoint.ping(payload)
+        unsentFrames += 1
     }
 
     /// Begins a graceful end (RFC 9113, 6.8).
@@ -62,7 +63,6 @@ extension HTTP2Session {
     /// when the last stream has ended. The application has to limit how long that may take.
     package func drain(debugData: [UInt8] = []) {
         guard canSubmit, case .none = drain else { return }
-        let debugData = Array(debugData.prefix(Self.maxDebugDataBytes))
         // The peer already knows that the connection ends.
         guard role == .server, !hasSubmittedGoAway, !hasReceivedGoAway else {
             drain = .finished(debugData: debugData)
@@ -70,7 +70,8 @@ extension HTTP2Session {
             return
         }
         drain = .began(debugData: debugData)
-        submitShutdownNotice()
+        submitGoAway(.last, .noError, debugData)
+        isDrainPingDue = true
         scheduleFlush()
     }
 
@@ -91,20 +92,21 @@ extension HTTP2Session {
     package func goAwayOnceAnswered(debugData: [UInt8] = []) {
         guard role == .server, canSubmit, case .none = drain else { return }
         guard !hasSubmittedGoAway else { return }
-        drain = .answering(debugData: Array(debugData.prefix(Self.maxDebugDataBytes)))
+        drain = .answering(debugData: debugData)
+        endpoint.refuseStreams()
         scheduleFlush()
     }
 
     /// Whether it is time for GOAWAY: all requests have their answers. Asked when nothing more is to be sent.
     var isGoAwayDue: Bool {
-        // The GOAWAY of a flood was the last one.
-        guard case .answering = drain, floodKind == nil else { return false }
+        // The GOAWAY of a connection error was the last one.
+        guard case .answering = drain, endpoint.failure == nil else { return false }
         return state == .closing || streams.streams { !$0.isAnswered }.isEmpty
     }
 
     /// Sends the GOAWAY that follows all answers.
     func endAnswering() {
-        guard case .answering(let debugData) = drain, !hasFailed else { return }
+        guard case .answering(let debugData) = drain else { return }
         drain = .finished(debugData: debugData)
         submitLastGoAway(lastProcessedStream, .noError, debugData)
     }
@@ -128,7 +130,9 @@ extension HTTP2Session {
     /// before.
     /// - Returns: Whether it did.
     package func closeIfFieldsAreOverdue(after timeout: TimeAmount, now: NIODeadline) -> Bool {
-        guard state == .active, let since = unfinishedFieldsSince, since + timeout < now else { return false }
+        guard state == .active, let began = endpoint.fieldsBegan, .uptimeNanoseconds(began) + timeout < now else {
+            return false
+        }
         close()
         return true
     }

@@ -1,4 +1,5 @@
 import Connections
+import HTTP2Core
 import NIOCore
 
 // An idle session releases the memory that only reading and writing need.
@@ -34,13 +35,15 @@ extension HTTP2Session {
     /// loop too often.
     package func releaseMemoryIfIdle() {
         guard releasesIdleMemory, activity != .released else { return }
-        guard state == .active, let context, !isInProtocol else { return }
-        guard activity == .idle, !wantsToWrite, !hasUnwritten(context.channel) else {
+        guard state == .active, let context, !isHandlingEvents else { return }
+        guard activity == .idle, !hasQueuedFrames, !hasUnwritten(context.channel) else {
             activity = .idle
             return
         }
         activity = .released
-        releaseProtocolMemory()
+        endpoint.releaseIdleMemory()
+        if unsentBodies.isEmpty { unsentBodies = [] }
+        list = FieldList()
         buffers?.releaseIdleMemory()
     }
 

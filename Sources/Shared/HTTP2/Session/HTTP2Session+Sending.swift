@@ -1,3 +1,4 @@
+import HTTP2Core
 import NIOCore
 
 // Sending: all submitted frames, in one write for each batch.
@@ -10,7 +11,7 @@ extension HTTP2Session {
     /// Sends the submitted frames. The session calls it at the end of each read, and otherwise in the event loop's next
     /// tick. A caller that has just submitted a batch may call it to save that tick.
     package func flush() {
-        guard !isInProtocol, !isFlushing, !hasStartedClosing, let context else { return }
+        guard !isHandlingEvents, !isFlushing, !hasStartedClosing, let context else { return }
         guard state == .closing || state == .active && wantsToSend else { return }
         isFlushing = true
         if wantsToSend { pump(context) }
@@ -23,7 +24,7 @@ extension HTTP2Session {
     /// Schedules `flush()`: at the end of the read, or in the event loop's next tick.
     func scheduleFlush() {
         hasNews = true
-        guard !isReading, !isInProtocol, !isFlushing, !isFlushScheduled, let context else { return }
+        guard !isReading, !isHandlingEvents, !isFlushing, !isFlushScheduled, let context else { return }
         isFlushScheduled = true
         context.eventLoop.assumeIsolated().execute { [self] in
             isFlushScheduled = false
@@ -32,29 +33,94 @@ extension HTTP2Session {
     }
 
     /// Whether there may be frames to send, or the protocol may have finished.
-    private var wantsToSend: Bool { !hasFailed && (hasNews || hasQueuedFrames) }
+    private var wantsToSend: Bool { hasNews || hasQueuedFrames }
+
+    /// Whether frames wait in the endpoint.
+    var hasQueuedFrames: Bool { !endpoint.output.isEmpty }
 
     private var hasFollowUps: Bool {
         !earlyResets.isEmpty || readAnswers.isPingDue || !writableStreams.isEmpty || isDrainPingDue || isGoAwayDue
     }
 
-    /// Moves bytes of a body to the output, behind the head of their DATA frame.
-    /// - Parameter isEnd: whether the frame ends the stream.
-    func moveBody(_ body: OutboundBody, _ count: Int, isEnd: Bool) {
-        body.move(count, to: &output)
-        bodyMoved(body, count, isEnd: isEnd)
+    /// Moves frames to the channel while it is writable. Until then answers stay in the endpoint, and content in the
+    /// streams' own buffers, which are limited.
+    private func pump(_ context: ChannelHandlerContext) {
+        while isWritable {
+            // Frames may be submitted while the application is called, so the flag is cleared before.
+            hasNews = false
+            let hasHandled = handlingEvents { handleQueuedEvents() }
+            guard state != .closed else { return }
+            sendBodies()
+            let hasMoved = moveOutput()
+            if output.readableBytes >= Self.outputBytes { writeOutput(context) }
+            if !hasMoved, !hasHandled, !submitFollowUps() { return }
+        }
+        hasNews = true
     }
 
-    /// Bytes of a body are in the output.
-    func bodyMoved(_ body: OutboundBody, _ count: Int, isEnd: Bool) {
+    /// Moves the endpoint's output to the session's. Returns whether there was any.
+    private func moveOutput() -> Bool {
+        guard hasQueuedFrames else { return false }
+        if output.capacity == 0 { output = ByteBufferAllocator().buffer(capacity: Self.firstOutputBytes) }
+        output.writeBytes(endpoint.output)
+        endpoint.outputTaken()
+        unsentFrames = 0
+        return true
+    }
+
+    // MARK: Bodies
+
+    /// A body has more bytes, or is finished: it gets its turn.
+    func enqueue(_ body: OutboundBody) {
+        guard !body.isQueued else { return }
+        body.isQueued = true
+        hasNews = true
+        unsentBodies.append(body)
+    }
+
+    /// Sends content as far as the windows and the output allow. The bodies that had no turn are first the next time.
+    private func sendBodies() {
+        guard !unsentBodies.isEmpty else { return }
+        let bodies = unsentBodies
+        unsentBodies = []
+        var waiting: [OutboundBody] = []
+        for (number, body) in bodies.enumerated() {
+            guard endpoint.output.count < HTTP2Endpoint.maxOutputBytes else {
+                unsentBodies.append(contentsOf: bodies[number...])
+                break
+            }
+            if send(body) { waiting.append(body) }
+        }
+        unsentBodies.append(contentsOf: waiting)
+    }
+
+    /// Sends what can be sent of a body. Returns whether it has to wait.
+    private func send(_ body: OutboundBody) -> Bool {
+        let sent = body.buffer.withUnsafeReadableBytes { bytes in
+            endpoint.sendData(
+                bytes.bindMemory(to: UInt8.self).span, endStream: body.isFinished, on: body.stream)
+        }
+        // The stream has ended.
+        guard let sent else { return false }
+        body.drop(sent)
+        let isEnd = body.isFinished && body.bytes == 0
+        if sent > 0 || isEnd { bodyMoved(body, sent, isEnd: isEnd) }
+        guard body.bytes == 0 else { return true }
+        body.isQueued = false
+        return false
+    }
+
+    /// Bytes of a body are in the endpoint's output.
+    private func bodyMoved(_ body: OutboundBody, _ count: Int, isEnd: Bool) {
         bufferedBytes -= count
-        flood.dataSent()
         if body.isAboveMark, body.bytes < configuration.streamLowMark {
             body.isAboveMark = false
             writableStreams.append(body.stream)
         }
         if earlyAnswers > 0, isEnd { countEarlyAnswer(body.stream) }
     }
+
+    // MARK: What follows from what was sent
 
     /// Called when a complete answer was sent. If its request has not ended, RST_STREAM may follow (RFC 9113, 8.1).
     func countEarlyAnswer(_ stream: StreamID) {
@@ -74,10 +140,7 @@ extension HTTP2Session {
         }
         if readAnswers.isPingDue {
             let answered = streams.streams { $0.flags.contains(.answeredEarly) && $0.isAnswered }
-            if readAnswers.ask(about: answered) {
-                flood.pingSent()
-                submitPing(ReadAnswers.pingPayload)
-            }
+            if readAnswers.ask(about: answered) { submitPing(ReadAnswers.pingPayload) }
         }
         // After the PING: clients with python-h2 refuse every frame that follows GOAWAY.
         if isGoAwayDue { endAnswering() }
@@ -110,11 +173,7 @@ extension HTTP2Session {
 
     // MARK: The channel
 
-    func reserveOutput() {
-        if output.capacity == 0 { output = ByteBufferAllocator().buffer(capacity: Self.firstOutputBytes) }
-    }
-
-    func writeOutput(_ context: ChannelHandlerContext) {
+    private func writeOutput(_ context: ChannelHandlerContext) {
         guard output.readableBytes > 0 else { return }
         let batch = output
         // Do not keep the buffer for the next batch, so that an idle connection has no memory for output.
@@ -123,11 +182,19 @@ extension HTTP2Session {
         if releasesIdleMemory { worked(context) }
     }
 
+    /// Whether nothing more will be read or sent (RFC 9113, 6.8).
+    private var isFinished: Bool {
+        guard endpoint.isFinished, !hasQueuedFrames, streams.isEmpty else { return false }
+        // After the first GOAWAY of a drain, requests may still come.
+        if case .began = drain { return hasReceivedGoAway }
+        return true
+    }
+
     /// Ends a session that has nothing left to do, or whose peer does not read.
     private func endIfDone(_ context: ChannelHandlerContext) {
-        if isProtocolFinished {
+        if isFinished {
             beginClosing(.drained)
-        } else if queuedFrames > configuration.maxQueuedFrames {
+        } else if unsentFrames > configuration.maxQueuedFrames {
             state = .closing
             if end == nil { end = .peerDoesNotRead }
             hasStartedClosing = true

@@ -1,3 +1,4 @@
+import HTTP2Core
 package import NIOCore
 
 // The methods for streams. They queue frames, which are sent with the next flush.
@@ -14,11 +15,7 @@ extension HTTP2Session {
     }
 
     /// The number of requests that can begin now.
-    package var availableStreams: Int {
-        guard role == .client, state == .active, !isDraining, allowsRequests else { return 0 }
-        let allowed = hasReceivedPreface ? peerMaxConcurrentStreams : configuration.concurrentStreamsBeforeSettings
-        return max(0, min(allowed, configuration.maxConcurrentStreams) - streams.count)
-    }
+    package var availableStreams: Int { state == .active ? endpoint.availableStreams : 0 }
 
     /// Client: sends a request. If `endStream` is false, `write` and `finish` send its body.
     ///
@@ -30,14 +27,16 @@ extension HTTP2Session {
     ) throws(HTTP2Error) -> StreamID {
         guard role == .client else { throw HTTP2Error(.notAClient) }
         guard canSubmit else { throw HTTP2Error(.notActive) }
-        guard !isDraining else { throw HTTP2Error(.goingAway) }
-        guard hasStreamNumbers else { throw HTTP2Error(.streamsUsedUp) }
-        guard availableStreams > 0 else { throw HTTP2Error(.tooManyStreams) }
-        let outbound = makeBody(.none, body, endStream: endStream)
-        let stream = try submitRequest(headers, outbound)
-        flood.streamOpened()
-        streams.append(stream, StreamState(flags: endStream ? .localEnded : [], outbound: outbound))
-        bufferedBytes += outbound?.bytes ?? 0
+        headers.copy(to: &list, literals: configuration.literals)
+        let stream: StreamID
+        do throws(HTTP2Endpoint.OpenFailure) {
+            stream = try endpoint.open(list, endStream: !hasBody(body, endStream: endStream))
+        } catch {
+            throw HTTP2Error(opening: error)
+        }
+        unsentFrames += 1
+        streams.append(stream, StreamState(flags: endStream ? .localEnded : []))
+        begin(body, of: stream, endStream: endStream)
         scheduleFlush()
         return stream
     }
@@ -72,14 +71,14 @@ extension HTTP2Session {
         guard role == .server, canSubmit else { return false }
         guard let index = streams.index(of: stream) else { return false }
         guard streams[index].flags.isDisjoint(with: [.responded, .reset]) else { return false }
-        let outbound = makeBody(stream, body, endStream: endStream)
-        guard submitResponse(stream, headers, outbound) else { return false }
+        headers.copy(to: &list, literals: configuration.literals)
+        let hasBody = hasBody(body, endStream: endStream)
+        guard case .sent = endpoint.sendFields(list, endStream: !hasBody, on: stream) else { return false }
+        unsentFrames += 1
         streams[index].flags.insert(.responded)
-        if let outbound {
-            streams[index].outbound = outbound
-            bufferedBytes += outbound.bytes
-        }
+        begin(body, of: stream, endStream: endStream)
         if endStream { localEnded(index, stream) }
+        if !hasBody, streams[index].flags.contains(.answeredEarly) { countEarlyAnswer(stream) }
         scheduleFlush()
         return true
     }
@@ -100,7 +99,7 @@ extension HTTP2Session {
         if bytes.readableBytes > 0 {
             body.append(bytes)
             bufferedBytes += bytes.readableBytes
-            resume(body)
+            enqueue(body)
             if schedulesFlush { scheduleFlush() }
         }
         if body.bytes >= configuration.streamHighMark { body.isAboveMark = true }
@@ -113,7 +112,7 @@ extension HTTP2Session {
         guard let body = streams[index].outbound, !streams[index].flags.contains(.localEnded) else { return }
         body.isFinished = true
         localEnded(index, stream)
-        resume(body)
+        enqueue(body)
         scheduleFlush()
     }
 
@@ -122,26 +121,18 @@ extension HTTP2Session {
         guard canSubmit, let index = streams.index(of: stream) else { return }
         guard !streams[index].flags.contains(.reset) else { return }
         streams[index].flags.insert(.reset)
-        submitReset(stream, code)
+        endpoint.reset(stream, code)
+        unsentFrames += 1
         scheduleFlush()
     }
 
     /// Stops opening the stream's window, so the peer can send at most `streamWindowBytes` more of the body. Other
     /// streams continue.
-    package func pauseReading(_ stream: StreamID) {
-        guard let index = streams.index(of: stream) else { return }
-        streams[index].flags.insert(.paused)
-        holdWindow(stream)
-    }
+    package func pauseReading(_ stream: StreamID) { endpoint.pauseReading(stream) }
 
     /// Opens the stream's window again, also for bytes that came meanwhile.
     package func resumeReading(_ stream: StreamID) {
-        guard !hasFailed, let index = streams.index(of: stream) else { return }
-        guard streams[index].flags.contains(.paused) else { return }
-        streams[index].flags.remove(.paused)
-        let bytes = streams[index].unconsumed
-        streams[index].unconsumed = 0
-        openWindow(stream, bytes)
+        endpoint.resumeReading(stream)
         scheduleFlush()
     }
 
@@ -152,17 +143,23 @@ extension HTTP2Session {
         if role == .server, !streams[index].flags.contains(.remoteEnded) {
             streams[index].flags.insert(.answeredEarly)
             earlyAnswers += 1
-            holdWindow(stream)
+            endpoint.ignoreContent(stream)
         }
     }
 
-    /// Makes the body of a stream; returns nil if nothing follows the headers.
-    private func makeBody(_ stream: StreamID, _ bytes: ByteBuffer?, endStream: Bool) -> OutboundBody? {
-        let count = bytes?.readableBytes ?? 0
-        guard count > 0 || !endStream else { return nil }
+    /// Whether something follows the fields.
+    private func hasBody(_ bytes: ByteBuffer?, endStream: Bool) -> Bool {
+        !endStream || (bytes?.readableBytes ?? 0) > 0
+    }
+
+    /// Begins the body of a stream, if something follows the fields.
+    private func begin(_ bytes: ByteBuffer?, of stream: StreamID, endStream: Bool) {
+        guard hasBody(bytes, endStream: endStream), let index = streams.index(of: stream) else { return }
         let body = OutboundBody(stream: stream)
-        if let bytes, count > 0 { body.append(bytes) }
+        if let bytes { body.append(bytes) }
         body.isFinished = endStream
-        return body
+        streams[index].outbound = body
+        bufferedBytes += body.bytes
+        if body.bytes > 0 || body.isFinished { enqueue(body) }
     }
 }

@@ -1,3 +1,5 @@
+import HTTP2Core
+
 /// The header fields of one request or response, as bytes.
 ///
 /// Reuse one block for each connection and call `removeAll()` before each use: after it has grown once, it allocates
@@ -82,5 +84,37 @@ package struct HeaderBlock: Sendable {
         let offset = bytes.count
         bytes.append(contentsOf: value)
         return .bytes(offset: offset, count: bytes.count - offset)
+    }
+}
+
+extension HeaderBlock {
+    /// Copies the fields to a list.
+    func copy(to list: inout FieldList, literals: HTTP2Configuration.Literals) {
+        list.removeAll()
+        bytes.withUnsafeBufferPointer { arena in
+            for field in fields {
+                let (name, value) = (field.name.bytes(in: arena), field.value.bytes(in: arena))
+                list.append(name.span, value.span, field.form(literals))
+            }
+        }
+    }
+}
+
+extension HeaderBlock.Field {
+    fileprivate func form(_ literals: HTTP2Configuration.Literals) -> FieldForm {
+        switch (indexing, literals) {
+        case (.indexed, _): .incremental
+        case (.never, .neverIndexed): .neverIndexed
+        case (.never, .withoutIndexing): .withoutIndexing
+        }
+    }
+}
+
+extension HeaderBlock.Piece {
+    fileprivate func bytes(in arena: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        switch self {
+        case .literal(let text): UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        case .bytes(let offset, let count): UnsafeBufferPointer(rebasing: arena[offset..<offset + count])
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Connections
+package import HTTP2Core
 
 /// The reason why a session ended, for `HTTP2Application.sessionClosed(_:)`.
 package enum SessionEnd: Sendable, CustomStringConvertible {
@@ -12,11 +13,10 @@ package enum SessionEnd: Sendable, CustomStringConvertible {
     case plainHTTP1
     /// The first bytes were neither HTTP/2's preface (RFC 9113, 3.4) nor HTTP/1.
     case badPreface
-    /// The peer violated the protocol, and GOAWAY with this code was sent. The text is the library's and contains no
-    /// bytes of the peer.
+    /// The peer violated the protocol, and GOAWAY with this code was sent. The text contains no bytes of the peer.
     case protocolError(HTTP2ErrorCode, String)
     /// The peer exceeded a limit against floods, and GOAWAY with ENHANCE_YOUR_CALM was sent.
-    case flood(FloodGuard.Kind)
+    case flood(FloodKind)
     /// The peer reads too slowly: more frames wait for it than `maxQueuedFrames`.
     case peerDoesNotRead
     /// The channel failed, for example in TLS.

@@ -10,21 +10,17 @@ struct StreamState {
         static let localEnded = Flags(rawValue: 1 << 2)
         /// RST_STREAM was submitted. The application gets only `streamClosed` after that.
         static let reset = Flags(rawValue: 1 << 3)
-        /// The application does not want more of the body for now.
-        static let paused = Flags(rawValue: 1 << 4)
         /// The body exceeded `maxBodyBytes`.
-        static let bodyTooLarge = Flags(rawValue: 1 << 5)
+        static let bodyTooLarge = Flags(rawValue: 1 << 4)
         /// The server's answer ended before the request did.
-        static let answeredEarly = Flags(rawValue: 1 << 6)
+        static let answeredEarly = Flags(rawValue: 1 << 5)
         /// `maxBodyBytes` does not apply.
-        static let endlessBody = Flags(rawValue: 1 << 7)
+        static let endlessBody = Flags(rawValue: 1 << 6)
     }
 
     var flags: Flags = []
     /// Body bytes received.
     var received = 0
-    /// Body bytes received while paused, for which the stream's window was not opened again.
-    var unconsumed = 0
     /// The unsent body; nil if there was none yet.
     var outbound: OutboundBody?
 

@@ -1,3 +1,5 @@
+public import HTTP2Core
+
 /// The open streams of a session by their numbers.
 ///
 /// A session has at most some thousand open streams, and nearly always one of the newest is needed. So the numbers are
@@ -7,7 +9,7 @@
 /// Public, unlike the rest of the module, for performance: the compiler specialises generic code of another module only
 /// if it is public (Swift 6.3). Without specialisation this table took a tenth of a request's time.
 public struct StreamTable<Element> {
-    @usableFromInline var ids: ContiguousArray<Int32> = []
+    @usableFromInline var ids: ContiguousArray<UInt32> = []
     @usableFromInline var elements: ContiguousArray<Element> = []
 
     /// Makes an empty table, without an allocation.
@@ -30,13 +32,13 @@ public struct StreamTable<Element> {
     func search(for stream: StreamID) -> Int? {
         ids.withUnsafeBytes { bytes in
             let width = 16
-            var end = bytes.count / MemoryLayout<Int32>.stride
-            let wanted = SIMD16<Int32>(repeating: stream.rawValue)
+            var end = bytes.count / MemoryLayout<UInt32>.stride
+            let wanted = SIMD16<UInt32>(repeating: stream.rawValue)
             // The search is longest if a thousand streams end in the order in which they began, so compare sixteen
             // numbers at a time.
             while end >= width {
-                let offset = (end &- width) &* MemoryLayout<Int32>.stride
-                let found = bytes.loadUnaligned(fromByteOffset: offset, as: SIMD16<Int32>.self) .== wanted
+                let offset = (end &- width) &* MemoryLayout<UInt32>.stride
+                let found = bytes.loadUnaligned(fromByteOffset: offset, as: SIMD16<UInt32>.self) .== wanted
                 if any(found) {
                     for lane in 0..<width where found[lane] { return end &- width &+ lane }
                 }
@@ -44,7 +46,7 @@ public struct StreamTable<Element> {
             }
             while end > 0 {
                 end &-= 1
-                if bytes.load(fromByteOffset: end &* MemoryLayout<Int32>.stride, as: Int32.self) == stream.rawValue {
+                if bytes.load(fromByteOffset: end &* MemoryLayout<UInt32>.stride, as: UInt32.self) == stream.rawValue {
                     return end
                 }
             }

@@ -3,7 +3,7 @@
 package struct UnprocessedStreams: Sendable {
     /// What is known of a request. Nothing of it was checked.
     package struct Request: Sendable, Hashable {
-        /// The value of `:path`; nil if the client sent it as an index of its table.
+        /// The value of `:path`; nil if it has none.
         package internal(set) var path: [UInt8]?
         package internal(set) var body: [UInt8] = []
         /// Whether the whole body has come.
@@ -18,7 +18,7 @@ package struct UnprocessedStreams: Sendable {
     /// The number of requests.
     package private(set) var count = 0
     private var kept: [StreamID: Request] = [:]
-    private var newest = StreamID.none
+    private var newest = StreamID.connection
     private var bytes = 0
 
     init() {}

@@ -20,12 +20,38 @@ extension Span<UInt8> {
     /// Whether the bytes are those of a literal.
     func isEqual(to literal: StaticString) -> Bool {
         guard count == literal.utf8CodeUnitCount else { return false }
-        return literal.withUTF8Buffer { literal in withUnsafeBufferPointer { $0.elementsEqual(literal) } }
+        return literal.withUTF8Buffer { literal in
+            withUnsafeBytes { haveSameBytes($0, UnsafeRawBufferPointer(literal)) }
+        }
     }
 
     /// Whether both have the same bytes.
     func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
-        return other.withUnsafeBufferPointer { other in withUnsafeBufferPointer { $0.elementsEqual(other) } }
+        return other.withUnsafeBytes { other in withUnsafeBytes { haveSameBytes($0, other) } }
     }
+}
+
+/// Whether two areas of the same size have the same bytes. Compares eight at a time.
+@inline(__always)
+private func haveSameBytes(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+    let count = min(one.count, other.count)
+    guard let one = one.baseAddress, let other = other.baseAddress else { return count == 0 }
+    var offset = 0
+    while offset + 8 <= count {
+        let words = (
+            one.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+            other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        )
+        guard words.0 == words.1 else { return false }
+        offset += 8
+    }
+    while offset < count {
+        let bytes = (
+            one.load(fromByteOffset: offset, as: UInt8.self), other.load(fromByteOffset: offset, as: UInt8.self)
+        )
+        guard bytes.0 == bytes.1 else { return false }
+        offset += 1
+    }
+    return true
 }

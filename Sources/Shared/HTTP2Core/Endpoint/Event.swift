@@ -19,8 +19,8 @@ package enum Event: Sendable {
     case closed(StreamID, ErrorCode, Fault?)
     /// Server: a request that was not told, because of this fault. Its stream was reset. What could be read of its fields
     /// is in `fields`.
-    case refused(StreamID, endStream: Bool, Fault)
-    /// Server, with `tellsIgnored`: a request above the last stream of our GOAWAY, or HEADERS on a closed stream (RFC
+    case refused(StreamID, Fault)
+    /// Server, with `tellsIgnored`: a request above the last stream that we accept, or HEADERS on a closed stream (RFC
     /// 9113, 5.1 and 6.8). The fields are in `fields`, and were not checked.
     case ignoredFields(StreamID, endStream: Bool)
     /// Server, with `tellsIgnored`: content of a stream that was closed before its frame, or was never opened.

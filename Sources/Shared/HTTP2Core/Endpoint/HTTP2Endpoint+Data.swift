@@ -28,8 +28,7 @@ extension HTTP2Endpoint {
         }
         receiveWindow.consume(head.length)
         if let increment = receiveWindow.increment(size: limits.connectionWindowBytes) {
-            writer.windowUpdate(.connection, by: increment)
-            try countReply()
+            try answer { $0.windowUpdate(.connection, by: increment) }
         }
         var progress = DataProgress(
             stream: head.stream, endStream: head.has(FrameFlag.endStream), remaining: head.length,
@@ -44,11 +43,12 @@ extension HTTP2Endpoint {
             progress.isTold = tellsIgnored
             try flood.countIdleFrame(at: now)
             // RFC 9113, 6.8: a peer that does not know our GOAWAY yet may send whole requests.
-            if !refusesStreams, head.stream <= sentGoAway ?? .last {
+            if head.stream <= lastAcceptedStream ?? .last {
                 try flood.countIgnored(FrameHead.byteCount + head.length, at: now)
             }
         case .open(let slot):
-            if head.length == 0, !progress.endStream { try flood.countIdleFrame(at: now) }
+            let isUnwanted = streams.stream(at: slot)?.flags.contains(.ignoresContent) ?? false
+            if isUnwanted || head.length == 0 && !progress.endStream { try flood.countIdleFrame(at: now) }
             progress.isIgnored = try !accept(head, slot, now)
         }
         if progress.padding != nil { try countContent(&progress, now) }
@@ -140,14 +140,20 @@ extension HTTP2Endpoint {
     ) throws(Fault) -> Event? {
         let stream = progress.stream
         let endStream = isEnd && progress.endStream
-        let isPaused = streams.stream(at: slot)?.flags.contains(.isPaused) ?? false
-        _ = streams.update(slot) { stream in
-            if !isPaused { stream.receiveWindow.consume(content.count) }
+        let isHeld = streams.update(slot) { stream in
             if endStream { stream.flags.insert(.remoteEnded) }
+            if stream.flags.contains(.ignoresContent) { return true }
+            guard stream.flags.contains(.isPaused) else {
+                stream.receiveWindow.consume(content.count)
+                return false
+            }
+            // At most the window.
+            stream.unconsumed = Int32(clamping: Int(stream.unconsumed) + content.count)
+            return true
         }
         if endStream {
             closeIfEnded(slot, stream)
-        } else if isEnd, !isPaused {
+        } else if isEnd, isHeld == false {
             // Only at a frame's end, so that what is sent does not depend on how the bytes arrive.
             try openWindow(slot, stream)
         }
@@ -158,7 +164,6 @@ extension HTTP2Endpoint {
     mutating func openWindow(_ slot: Int, _ stream: StreamID) throws(Fault) {
         let size = local.inForce.streamWindowBytes
         guard let due = streams.update(slot, { $0.receiveWindow.increment(size: size) }), let due else { return }
-        writer.windowUpdate(stream, by: due)
-        try countReply()
+        try answer { $0.windowUpdate(stream, by: due) }
     }
 }

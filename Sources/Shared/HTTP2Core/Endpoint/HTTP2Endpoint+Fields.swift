@@ -61,6 +61,18 @@ extension HTTP2Endpoint {
         let bomb = maximum.multipliedReportingOverflow(by: max(1, limits.headerBombFactor))
         try decoder.decode(
             block, into: &fields, maximum: maximum, bomb: bomb.overflow ? .max : bomb.partialValue)
+        let event = try fieldsEnded(stream, endStream, now)
+        // Only requests and responses come again, and only those that are whole and valid were checked.
+        switch event {
+        case .request, .response: decoder.keepFields()
+        default: decoder.forgetFields()
+        }
+        return event
+    }
+
+    private mutating func fieldsEnded(
+        _ stream: StreamID, _ endStream: Bool, _ now: UInt64
+    ) throws(Fault) -> Event? {
         switch place(of: stream) {
         case .open(let slot):
             return try fieldsOfOpenStream(slot, stream, endStream, now)
@@ -78,19 +90,22 @@ extension HTTP2Endpoint {
         _ stream: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
         lastPeerStream = stream
-        // RFC 9113, 6.8: streams above the last one of our GOAWAY are ignored.
-        if let last = sentGoAway, stream > last {
-            // As many may have been under way when it was sent.
+        if let last = lastAcceptedStream, stream > last {
+            // As many may have been under way when the peer was told.
             let underWay = Int(clamping: stream.rawValue - max(last, lastProcessedStream).rawValue) / 2
             if underWay <= limits.maxConcurrentStreams { flood.streamOpened() }
+            // RFC 9113, 6.8: GOAWAY says itself that they were not processed.
+            if stream <= sentGoAway ?? .last { try answer { $0.reset(stream, .refusedStream) } }
             return tellsIgnored ? .ignoredFields(stream, endStream: endStream) : nil
         }
         flood.streamOpened()
         let allowed = min(local.maxConcurrentStreams ?? .max, limits.maxConcurrentStreams)
         guard streams.count < allowed else {
             let fault = Fault(.refusedStream, "RFC 9113, 5.1.2", "more streams are open than allowed")
-            return try refuse(stream, endStream, fault, now)
+            try resetForFault(stream, fault, now)
+            return .refused(stream, fault)
         }
+        lastProcessedStream = stream
         var new = Stream(
             stream, sendWindow: peerSettings.streamWindowBytes, receiveWindow: local.inForce.streamWindowBytes)
         new.flags = endStream ? [.hasMessage, .remoteEnded] : .hasMessage
@@ -108,9 +123,9 @@ extension HTTP2Endpoint {
                 throw MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
             }
         } catch {
-            return try refuse(stream, endStream, error, now)
+            try resetForFault(stream, error, now)
+            return .refused(stream, error)
         }
-        lastProcessedStream = stream
         streams.insert(new)
         return decoder.isTooLarge
             ? .fieldsTooLarge(stream, endStream: endStream) : .request(stream, endStream: endStream)
@@ -120,13 +135,6 @@ extension HTTP2Endpoint {
     private func check(as kind: MessageRules.Kind) throws(Fault) -> MessageRules {
         try MessageRules.check(
             fields, as: kind, isComplete: !decoder.isTooLarge, allowsBlanks: limits.allowsBlanksAroundValues)
-    }
-
-    private mutating func refuse(
-        _ stream: StreamID, _ endStream: Bool, _ fault: Fault, _ now: UInt64
-    ) throws(Fault) -> Event? {
-        try resetForFault(stream, fault, now)
-        return .refused(stream, endStream: endStream, fault)
     }
 
     // MARK: Responses and trailers

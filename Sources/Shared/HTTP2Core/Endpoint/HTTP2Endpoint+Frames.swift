@@ -40,8 +40,7 @@ extension HTTP2Endpoint {
             offset += Setting.byteCount
         }
         hasReceivedSettings = true
-        writer.settingsAcknowledgement()
-        try countReply()
+        try answer { $0.settingsAcknowledgement() }
         return .settings
     }
 
@@ -86,8 +85,7 @@ extension HTTP2Endpoint {
     mutating func handlePing(_ head: FrameHead, _ payload: UInt64, _ now: UInt64) throws(Fault) -> Event? {
         try flood.countPing(at: now)
         guard !head.has(FrameFlag.acknowledge) else { return .pingAcknowledged(payload) }
-        writer.ping(payload, isAcknowledgement: true)
-        try countReply()
+        try answer { $0.ping(payload, isAcknowledgement: true) }
         return .ping(payload)
     }
 

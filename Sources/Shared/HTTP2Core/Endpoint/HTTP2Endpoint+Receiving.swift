@@ -26,6 +26,9 @@ extension HTTP2Endpoint {
             position += count
             reading = count == rest ? .head : .skip(rest - count)
             return nil
+        case .nothing:
+            position = bytes.count
+            return nil
         }
     }
 

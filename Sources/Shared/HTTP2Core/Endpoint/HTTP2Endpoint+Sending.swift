@@ -80,7 +80,7 @@ extension HTTP2Endpoint {
 
     /// Client: the number of requests that can begin now (RFC 9113, 5.1.2).
     package var availableStreams: Int {
-        guard role == .client, failure == nil, sentGoAway == nil, receivedGoAway == nil else { return 0 }
+        guard role == .client, canSend, sentGoAway == nil, receivedGoAway == nil else { return 0 }
         let peer =
             hasReceivedSettings
             ? peerSettings.maxConcurrentStreams ?? .max : limits.concurrentStreamsBeforeSettings
@@ -89,7 +89,7 @@ extension HTTP2Endpoint {
 
     /// Client: begins a request. If `endStream` is false, `sendData` sends its content.
     package mutating func open(_ list: FieldList, endStream: Bool) throws(OpenFailure) -> StreamID {
-        guard role == .client, failure == nil else { throw .notActive }
+        guard role == .client, canSend else { throw .notActive }
         guard sentGoAway == nil, receivedGoAway == nil else { throw .goingAway }
         guard nextStream <= StreamID.last.rawValue else { throw .streamsUsedUp }
         guard availableStreams > 0 else { throw .tooManyStreams }
@@ -101,7 +101,7 @@ extension HTTP2Endpoint {
             if rules.isHead { stream.flags.insert(.isHead) }
             if rules.isConnect { stream.flags.insert(.isConnect) }
         } catch {
-            throw .malformed(error)
+            if limits.checksSentFields { throw .malformed(error) }
         }
         if endStream { stream.flags.insert(.localEnded) }
         nextStream += 2
@@ -113,7 +113,7 @@ extension HTTP2Endpoint {
 
     /// Sends a response, an interim response, or trailers, which end the stream (RFC 9113, 8.1).
     package mutating func sendFields(_ list: FieldList, endStream: Bool, on id: StreamID) -> SendResult {
-        guard failure == nil, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
+        guard canSend, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
             !stream.flags.contains(.localEnded)
         else { return .closed }
         // Before the final response a server sends interim ones, and after it trailers.
@@ -168,7 +168,7 @@ extension HTTP2Endpoint {
     ///   was sent. nil if the stream is not open, our side has ended, or a server has not sent the final response (RFC
     ///   9113, 8.1).
     package mutating func sendData(_ content: Span<UInt8>, endStream: Bool, on id: StreamID) -> Int? {
-        guard failure == nil, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
+        guard canSend, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
             !stream.flags.contains(.localEnded), role == .client || stream.flags.contains(.hasSentResponse)
         else { return nil }
         guard !content.isEmpty else {
@@ -198,7 +198,7 @@ extension HTTP2Endpoint {
 
     /// Resets a stream (RFC 9113, 6.4). `closed` follows with the next events.
     package mutating func reset(_ id: StreamID, _ code: ErrorCode) {
-        guard failure == nil, let slot = streams.slot(of: id) else { return }
+        guard canSend, let slot = streams.slot(of: id) else { return }
         streams.remove(at: slot)
         writer.reset(id, code)
         enqueue(.closed(id, code, nil))
@@ -210,24 +210,32 @@ extension HTTP2Endpoint {
         _ = streams.update(slot) { $0.flags.insert(.isPaused) }
     }
 
-    /// Opens the stream's window again.
-    /// - Parameter consumed: the bytes that came meanwhile and need no more room.
-    package mutating func resumeReading(_ id: StreamID, consumed: Int) {
-        guard failure == nil, let slot = streams.slot(of: id) else { return }
+    /// Opens the stream's window again, also for what came meanwhile.
+    package mutating func resumeReading(_ id: StreamID) {
+        guard canSend, let slot = streams.slot(of: id) else { return }
         let size = local.inForce.streamWindowBytes
         let due = streams.update(slot) { stream -> Int? in
+            guard stream.flags.contains(.isPaused), !stream.flags.contains(.ignoresContent) else { return nil }
             stream.flags.remove(.isPaused)
-            stream.receiveWindow.consume(max(0, consumed))
+            stream.receiveWindow.consume(Int(stream.unconsumed))
+            stream.unconsumed = 0
             return stream.flags.contains(.remoteEnded) ? nil : stream.receiveWindow.increment(size: size)
         }
         if let due, let due { writer.windowUpdate(id, by: due) }
+    }
+
+    /// The rest of the peer's content is not wanted (RFC 9113, 8.1). The stream's window stays closed, so the peer can send
+    /// at most the window more, and its frames count as idle ones.
+    package mutating func ignoreContent(_ id: StreamID) {
+        guard let slot = streams.slot(of: id) else { return }
+        _ = streams.update(slot) { $0.flags.insert(.ignoresContent) }
     }
 
     // MARK: The connection
 
     /// Sends PING (RFC 9113, 6.7). `pingAcknowledged` follows.
     package mutating func ping(_ payload: UInt64) {
-        guard failure == nil else { return }
+        guard canSend else { return }
         writer.ping(payload, isAcknowledgement: false)
         flood.pingSent()
     }
@@ -235,19 +243,30 @@ extension HTTP2Endpoint {
     /// Sends GOAWAY (RFC 9113, 6.8). Streams of the peer above `lastStream` are ignored from now on. The number never
     /// increases. A server that passes `StreamID.last` still accepts requests.
     package mutating func goAway(lastStream: StreamID, _ code: ErrorCode, debugData: [UInt8] = []) {
-        guard failure == nil else { return }
+        guard canSend else { return }
         let last = min(lastStream, sentGoAway ?? .last)
         sentGoAway = last
         writer.goAway(lastStream: last, code, debugData: debugData)
     }
 
     /// Server: changes how many streams the client may have open (RFC 9113, 5.1.2 and 6.5.2). Streams that it opened
-    /// before it acknowledged a smaller number are served.
-    package mutating func announce(concurrentStreams: Int) {
-        guard failure == nil, role == .server else { return }
+    /// before it acknowledged a smaller number are served. Returns whether SETTINGS have to be sent.
+    @discardableResult
+    package mutating func announce(concurrentStreams: Int) -> Bool {
+        guard canSend, role == .server else { return false }
         let streams = min(max(0, concurrentStreams), limits.maxConcurrentStreams)
-        if local.announce(concurrentStreams: streams) { sendConcurrentStreams() }
+        guard local.announce(concurrentStreams: streams) else { return false }
+        sendConcurrentStreams()
+        return true
     }
+
+    /// Server: refuses the requests that come from now on, before GOAWAY is sent. They can be sent again elsewhere (RFC
+    /// 9113, 8.7).
+    package mutating func refuseStreams() { refusesStreams = true }
+
+    /// Answers nothing more: what comes is only read to tell what is ignored. A connection error ends the reading, and
+    /// not what waits to be sent.
+    package mutating func stopAnswering() { isAnswering = false }
 
     mutating func sendConcurrentStreams() {
         guard let streams = local.announcedConcurrentStreams else { return }

@@ -19,6 +19,8 @@ package struct HTTP2Endpoint: ~Copyable {
         case data(DataProgress)
         /// The rest of a frame that is ignored.
         case skip(Int)
+        /// Nothing more is read.
+        case nothing
     }
 
     /// A field block that CONTINUATION frames continue (RFC 9113, 6.10).
@@ -33,9 +35,12 @@ package struct HTTP2Endpoint: ~Copyable {
     package let limits: EndpointLimits
     /// Server: whether the events `ignoredFields` and `ignoredData` are wanted.
     package var tellsIgnored = false
-    /// Server: whether the user refuses each new stream, so that a client that does not know it yet may send whole
-    /// requests in vain.
-    package var refusesStreams = false
+    /// Server: whether each new stream is refused. A client that does not know it yet may send whole requests in vain.
+    var refusesStreams = false
+    /// Whether the peer's frames are answered.
+    var isAnswering = true
+    /// Whether nothing more is sent or received.
+    private var isClosed = false
 
     // Receiving
     var reading: Reading
@@ -72,7 +77,7 @@ package struct HTTP2Endpoint: ~Copyable {
     package internal(set) var hasReceivedSettings = false
     /// The highest stream that the peer has opened.
     var lastPeerStream = StreamID.connection
-    /// Server: the highest stream that the user was told.
+    /// Server: the highest stream that the user was told, as a request or as one that was malformed.
     package internal(set) var lastProcessedStream = StreamID.connection
     /// Client: the number of the next stream.
     var nextStream: UInt32 = 1
@@ -100,6 +105,15 @@ package struct HTTP2Endpoint: ~Copyable {
     package var isFinished: Bool {
         failure != nil || (sentGoAway != nil || receivedGoAway != nil) && streams.isEmpty
     }
+
+    /// Whether the client's preface is not complete (RFC 9113, 3.4).
+    package var isReadingPreface: Bool { if case .preface = reading { true } else { false } }
+
+    /// Server: the last stream that may be processed (RFC 9113, 6.8); nil if there is no limit.
+    package var lastAcceptedStream: StreamID? { refusesStreams ? lastProcessedStream : sentGoAway }
+
+    /// Whether frames can be sent.
+    var canSend: Bool { failure == nil && !isClosed }
 
     /// Whether the peer has not acknowledged our SETTINGS (RFC 9113, 6.5.3).
     package var hasUnacknowledgedSettings: Bool { local.isUnacknowledged }
@@ -144,10 +158,10 @@ package struct HTTP2Endpoint: ~Copyable {
     /// Handles a connection error (RFC 9113, 5.4.1). GOAWAY has the rule that was broken as debug data.
     mutating func fail(_ fault: Fault) {
         guard failure == nil else { return }
+        guard isAnswering else { return readNothing() }
         failure = fault
         // A peer that does not speak HTTP/2 would not understand GOAWAY (RFC 9113, 3.4, allows to omit it).
-        if case .preface = reading {
-        } else {
+        if !isReadingPreface {
             let last = min(lastProcessedStream, sentGoAway ?? .last)
             sentGoAway = last
             writer.goAway(lastStream: last, fault.code, debugData: Array(fault.description.utf8))
@@ -156,6 +170,13 @@ package struct HTTP2Endpoint: ~Copyable {
         block = nil
         fieldsBegan = nil
         enqueue(.failed(fault))
+    }
+
+    private mutating func readNothing() {
+        reading = .nothing
+        pending = []
+        block = nil
+        fieldsBegan = nil
     }
 
     // MARK: Streams
@@ -185,13 +206,15 @@ package struct HTTP2Endpoint: ~Copyable {
 
     /// Resets a stream because of the peer's fault. Such resets are counted as the peer's own (CVE-2025-8671).
     mutating func resetForFault(_ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) {
-        writer.reset(stream, fault.code)
-        try countReply()
+        try answer { $0.reset(stream, fault.code) }
         try flood.countReset(at: now)
     }
 
-    /// Counts a frame that answers the peer's.
-    mutating func countReply() throws(Fault) {
+    /// Writes a frame that answers the peer's, and counts it.
+    @inline(__always)
+    mutating func answer(_ write: (inout FrameWriter) -> Void) throws(Fault) {
+        guard isAnswering else { return }
+        write(&writer)
         unsentReplies += 1
         guard unsentReplies <= limits.maxUnsentReplies else { throw Fault(flood: .unsentReplies) }
     }
@@ -205,6 +228,20 @@ package struct HTTP2Endpoint: ~Copyable {
 
     // MARK: Memory
 
+    /// Ends everything, and releases all memory. Nothing is sent or received any more.
+    package mutating func close() {
+        isClosed = true
+        readNothing()
+        queue = []
+        queueStart = 0
+        fields = FieldList()
+        scratch = []
+        writer = FrameWriter()
+        streams = StreamTable()
+        decoder = FieldDecoder()
+        encoder = FieldEncoder(maximumTableBytes: 0)
+    }
+
     /// Releases the memory that only reading and writing need. Call it when the connection is idle.
     package mutating func releaseIdleMemory() {
         if pending.isEmpty { pending = [] }
@@ -213,5 +250,7 @@ package struct HTTP2Endpoint: ~Copyable {
         fields = FieldList()
         scratch = []
         streams.releaseIdleMemory()
+        decoder.releaseIdleMemory()
+        encoder.releaseIdleMemory()
     }
 }

@@ -54,6 +54,8 @@ struct LocalSettings {
         inForce = sent.removeFirst()
         guard isWaiting else { return (previous, false) }
         isWaiting = false
+        // The change was taken back meanwhile.
+        guard latest != sent.last ?? inForce else { return (previous, false) }
         sent.append(latest)
         return (previous, true)
     }

@@ -87,6 +87,21 @@ struct DynamicTable {
         for index in entries.indices { entries[index].start -= start }
     }
 
+    /// Releases the room of entries that were evicted or did not come yet.
+    mutating func releaseIdleMemory() {
+        if oldest > 0 { compact() }
+        bytes = Self.withoutRoom(bytes)
+        entries = Self.withoutRoom(entries)
+    }
+
+    private static func withoutRoom<Element>(_ array: [Element]) -> [Element] {
+        guard array.capacity > array.count else { return array }
+        var copy: [Element] = []
+        copy.reserveCapacity(array.count)
+        copy.append(contentsOf: array)
+        return copy
+    }
+
     /// Finds the newest entry with a name.
     func find(_ name: Span<UInt8>) -> Int? {
         let bytes = bytes.span

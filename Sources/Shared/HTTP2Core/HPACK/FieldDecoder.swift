@@ -7,6 +7,11 @@ struct FieldDecoder {
     /// 9113, 4.3.1).
     private var needsResize = false
 
+    /// The fields of the last block whose message was valid.
+    private var known = KnownFields()
+    /// The fields of the block that was decoded last, of whose message nothing is known yet.
+    private var latest = KnownFields()
+
     /// The size of the list that was decoded last, as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
     private(set) var listBytes = 0
     /// Whether that list exceeds its limit. The fields beyond the limit were not kept.
@@ -26,6 +31,27 @@ struct FieldDecoder {
         if table.maximumSize > bytes { needsResize = true }
     }
 
+    /// The message of the block that was decoded last is valid: fields of the next block that are the same need not be
+    /// decoded.
+    mutating func keepFields() {
+        swap(&known, &latest)
+        latest.removeAll()
+    }
+
+    /// The message of the block that was decoded last is not valid, or is not one that comes again.
+    mutating func forgetFields() {
+        known.removeAll()
+        latest.removeAll()
+    }
+
+    /// The bytes that are allocated for the fields of earlier blocks.
+    var knownCapacity: Int { known.capacity + latest.capacity }
+
+    mutating func releaseIdleMemory() {
+        table.releaseIdleMemory()
+        (known, latest) = (KnownFields(), KnownFields())
+    }
+
     /// Decodes a whole block. A fault is a connection error, because the compression state is lost.
     /// - Parameters:
     ///   - list: gets the fields, as far as they fit.
@@ -35,6 +61,7 @@ struct FieldDecoder {
         _ block: Span<UInt8>, into list: inout FieldList, maximum: Int, bomb: Int
     ) throws(Fault) {
         list.removeAll()
+        latest.removeAll()
         listBytes = 0
         isTooLarge = false
         var offset = 0
@@ -50,16 +77,19 @@ struct FieldDecoder {
             }
             isBeginning = false
             try checkResize()
-            let start = list.bytes.count
+            if byte & 0xe0 == 0, repeated(block, &offset, &list, maximum) { continue }
+            let (start, begin) = (list.bytes.count, offset)
             let nameEnd: Int
             let form: FieldForm
+            var dependsOnTable = true
             if byte & 0x80 != 0 {
                 form = .indexed
                 nameEnd = try indexed(block, &offset, &list)
             } else {
                 let prefix: UInt8 = byte & 0x40 != 0 ? 6 : 4
                 form = byte & 0x40 != 0 ? .incremental : byte & 0x10 != 0 ? .neverIndexed : .withoutIndexing
-                nameEnd = try literal(block, &offset, prefix, &list)
+                (nameEnd, dependsOnTable) = try literal(block, &offset, prefix, &list)
+                if form == .incremental { dependsOnTable = true }
             }
             let end = list.bytes.count
             if form == .incremental {
@@ -74,8 +104,32 @@ struct FieldDecoder {
                 continue
             }
             list.append(start: start, nameEnd: nameEnd, form)
+            latest.append(
+                encoded: block.extracting(begin..<(dependsOnTable ? begin : offset)),
+                text: list.bytes.span.extracting(start..<end), nameCount: nameEnd - start, form: form)
         }
         try checkResize()
+    }
+
+    /// Appends the next field, if it is the same as the one in its place of the last valid block.
+    private mutating func repeated(
+        _ block: Span<UInt8>, _ offset: inout Int, _ list: inout FieldList, _ maximum: Int
+    ) -> Bool {
+        let rest = block.extracting(offset..<block.count)
+        guard let entry = known.entry(at: list.count, beginning: rest) else { return false }
+        let (nameCount, count) = (Int(entry.nameCount), Int(entry.encodedCount))
+        let text = known.text(of: entry)
+        // The caller handles a list that is too large.
+        guard listBytes + text.count + Self.fieldOverhead <= maximum else { return false }
+        listBytes += text.count + Self.fieldOverhead
+        let start = list.bytes.count
+        list.bytes.append(copying: known.bytes.span.extracting(text))
+        list.append(start: start, nameEnd: start + nameCount, entry.form, isRepeated: true)
+        latest.append(
+            encoded: rest.extracting(..<count), text: list.bytes.span.extracting(start..<list.bytes.count),
+            nameCount: nameCount, form: entry.form)
+        offset += count
+        return true
     }
 
     /// RFC 9113, 4.3.1: after our limit was reduced, the block begins with a change of the size.
@@ -116,10 +170,11 @@ struct FieldDecoder {
         return end
     }
 
-    /// RFC 7541, 6.2. Appends the name and the value, and returns where the name ends.
+    /// RFC 7541, 6.2. Appends the name and the value, and returns where the name ends, and whether it is from the dynamic
+    /// table.
     private func literal(
         _ block: Span<UInt8>, _ offset: inout Int, _ prefix: UInt8, _ list: inout FieldList
-    ) throws(Fault) -> Int {
+    ) throws(Fault) -> (nameEnd: Int, dependsOnTable: Bool) {
         let index = try PrefixInteger.read(block, at: &offset, prefix: prefix)
         if index == 0 {
             try string(block, &offset, &list)
@@ -131,7 +186,7 @@ struct FieldDecoder {
         }
         let end = list.bytes.count
         try string(block, &offset, &list)
-        return end
+        return (end, index > StaticTable.count)
     }
 
     /// RFC 7541, 5.2. Appends the text.

@@ -13,6 +13,8 @@ struct FieldEncoder {
 
     /// The number of bytes in the dynamic table, as RFC 7541 counts them (4.1).
     var tableBytes: Int { table.size }
+    /// The bytes that the table has allocated for names and values.
+    var tableCapacity: Int { table.bytes.capacity }
 
     /// The peer's SETTINGS_HEADER_TABLE_SIZE has come. The next block begins with the change, and also with the
     /// smallest size in between (RFC 7541, 4.2).
@@ -22,6 +24,8 @@ struct FieldEncoder {
         smallest = min(size, smallest ?? size)
         table.resize(to: size)
     }
+
+    mutating func releaseIdleMemory() { table.releaseIdleMemory() }
 
     /// Appends the encoded fields.
     mutating func encode(_ list: FieldList, to output: inout [UInt8]) {

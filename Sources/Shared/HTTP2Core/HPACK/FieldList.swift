@@ -8,6 +8,8 @@ package struct FieldList: Sendable {
         var nameCount: Int
         var valueCount: Int
         var form: FieldForm
+        /// The last valid list has the same field in the same place, so its characters were checked.
+        var isRepeated: Bool
     }
 
     /// The names and values.
@@ -33,6 +35,9 @@ package struct FieldList: Sendable {
     }
 
     package func form(_ index: Int) -> FieldForm { entries[index].form }
+
+    /// Whether the request before on this connection had the same field in the same place. If not, it may still be the same.
+    package func isRepeated(_ index: Int) -> Bool { entries[index].isRepeated }
 
     /// Calls `body` with each field. The spans are valid during the call.
     package func forEach(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>, _ form: FieldForm) -> Void) {
@@ -74,8 +79,10 @@ package struct FieldList: Sendable {
     }
 
     /// Adds the field whose name and value were appended to `bytes`.
-    mutating func append(start: Int, nameEnd: Int, _ form: FieldForm) {
+    mutating func append(start: Int, nameEnd: Int, _ form: FieldForm, isRepeated: Bool = false) {
         entries.append(
-            Entry(start: start, nameCount: nameEnd - start, valueCount: bytes.count - nameEnd, form: form))
+            Entry(
+                start: start, nameCount: nameEnd - start, valueCount: bytes.count - nameEnd, form: form,
+                isRepeated: isRepeated))
     }
 }

@@ -16,6 +16,32 @@ package enum HuffmanDecoder {
         return table
     }()
 
+    private static let pairBits = 12
+
+    /// For each twelve bits, the symbols that they begin with: the first, the second, how many there are, and the bits of
+    /// their codes, eight bits each; 0 if the first code is longer. Most letters and digits have five or six bits, so there
+    /// are two.
+    private static let pairs: [UInt32] = {
+        /// The symbol of the code that so many bits begin with.
+        func first(_ window: Int, _ bits: Int) -> (symbol: Int, bits: Int)? {
+            for symbol in 0..<HuffmanCode.endOfString {
+                let length = Int(HuffmanCode.lengths[symbol])
+                if length <= bits, window >> (bits - length) == Int(HuffmanCode.codes[symbol]) {
+                    return (symbol, length)
+                }
+            }
+            return nil
+        }
+        return (0..<1 << pairBits).map { window in
+            guard let one = first(window, pairBits) else { return 0 }
+            let rest = pairBits - one.bits
+            guard let two = first(window & (1 << rest - 1), rest) else {
+                return UInt32(one.symbol | 1 << 16 | one.bits << 24)
+            }
+            return UInt32(one.symbol | two.symbol << 8 | 2 << 16 | (one.bits + two.bits) << 24)
+        }
+    }()
+
     /// The codes of one length.
     private struct Length {
         var bits: UInt32
@@ -50,7 +76,7 @@ package enum HuffmanDecoder {
     /// - Returns: whether the string is valid. EOS within it, and padding that is not a beginning of EOS or has eight
     ///   bits or more, are decoding errors (RFC 7541, 5.2).
     static func decode(_ input: Span<UInt8>, into output: inout OutputSpan<UInt8>) -> Bool {
-        let short = short
+        let (short, pairs) = (short, pairs)
         var (bits, count, next) = (UInt64(0), 0, 0)
         while true {
             while count <= 56, next < input.count {
@@ -60,6 +86,13 @@ package enum HuffmanDecoder {
             }
             // The next 32 bits have a whole code.
             while count >= 32 {
+                let pair = pairs[Int(truncatingIfNeeded: bits >> UInt64(count - pairBits)) & (1 << pairBits - 1)]
+                if pair != 0 {
+                    output.append(UInt8(truncatingIfNeeded: pair))
+                    if pair & 0x20000 != 0 { output.append(UInt8(truncatingIfNeeded: pair >> 8)) }
+                    count -= Int(pair >> 24)
+                    continue
+                }
                 let window = UInt32(truncatingIfNeeded: bits >> UInt64(count - 32))
                 let (symbol, length) = code(window, short)
                 guard symbol != HuffmanCode.endOfString else { return false }

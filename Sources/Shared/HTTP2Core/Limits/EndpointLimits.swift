@@ -54,5 +54,8 @@ package struct EndpointLimits: Sendable {
     /// what is wrong with the value, while some clients wait in vain after a stream error.
     package var allowsBlanksAroundValues = false
 
+    /// Client: whether a request whose fields break a rule is refused instead of sent. Tests send such requests.
+    package var checksSentFields = true
+
     package init() {}
 }

@@ -26,8 +26,8 @@ package enum FloodKind: String, Sendable, CaseIterable {
 
 /// The rates for each connection.
 package struct FloodLimits: Sendable, Hashable {
-    /// A provider that cancels all open requests resets 1,000 streams at once. After that, 33 a second are what
-    /// libnghttp2 itself allows.
+    /// A provider that cancels all open requests resets 1,000 streams at once. After that, 33 a second are
+    /// libnghttp2's own default.
     package var resets = Rate(burst: 1_000, perSecond: 33)
     /// A peer changes its settings at the start and now and then after.
     package var settings = Rate(burst: 50, perSecond: 1)

@@ -23,6 +23,8 @@ struct MessageRules {
     private let allowsBlanks: Bool
     private var pseudo: Pseudo = []
     private var hasRegularField = false
+    /// The characters of the field that is being read were checked in an earlier message.
+    private var isRepeated = false
     private var isHTTP = false
     private var isHTTPS = false
     private var isOptions = false
@@ -50,6 +52,7 @@ struct MessageRules {
         let bytes = list.bytes.span
         for index in list.entries.indices {
             let (name, value) = (list.name(index), list.value(index))
+            rules.isRepeated = list.entries[index].isRepeated
             try rules.field(bytes.extracting(name), bytes.extracting(value), at: value)
         }
         if isComplete { try rules.end(bytes) }
@@ -57,7 +60,7 @@ struct MessageRules {
     }
 
     private mutating func field(_ name: Span<UInt8>, _ value: Span<UInt8>, at range: Range<Int>) throws(Fault) {
-        try checkValue(value)
+        if !isRepeated { try checkValue(value) }
         if !name.isEmpty, name[0] == UInt8(ascii: ":") {
             try pseudoField(name, value, at: range)
         } else {
@@ -94,26 +97,26 @@ struct MessageRules {
                 isConnect = value.isEqual(to: "CONNECT")
                 isHead = value.isEqual(to: "HEAD")
                 isOptions = value.isEqual(to: "OPTIONS")
-                guard FieldCharacters.areValidInMethod(value) else {
+                guard isRepeated || FieldCharacters.areValidInMethod(value) else {
                     throw Self.malformed("RFC 9113, 8.3.1", ":method is not a token")
                 }
             } else if name.isEqual(to: ":path") {
                 try once(.path)
                 path = range
-                guard FieldCharacters.areVisible(value) else {
+                guard isRepeated || FieldCharacters.areVisible(value) else {
                     throw Self.malformed("RFC 9113, 8.3.1", ":path has a blank")
                 }
             } else if name.isEqual(to: ":scheme") {
                 try once(.scheme)
                 isHTTPS = value.isEqual(to: "https")
                 isHTTP = isHTTPS || value.isEqual(to: "http")
-                guard FieldCharacters.areValidInScheme(value) else {
+                guard isRepeated || FieldCharacters.areValidInScheme(value) else {
                     throw Self.malformed("RFC 9113, 8.3.1", ":scheme is not the name of a scheme")
                 }
             } else if name.isEqual(to: ":authority") {
                 try once(.authority)
                 authority = range
-                guard !value.isEmpty, FieldCharacters.areValidInAuthority(value) else {
+                guard isRepeated || !value.isEmpty && FieldCharacters.areValidInAuthority(value) else {
                     throw Self.malformed("RFC 9113, 8.3.1", ":authority is empty or has a prohibited character")
                 }
             } else {
@@ -152,7 +155,7 @@ struct MessageRules {
     private mutating func regularField(
         _ name: Span<UInt8>, _ value: Span<UInt8>, at range: Range<Int>
     ) throws(Fault) {
-        guard FieldCharacters.areValidInName(name) else {
+        guard isRepeated || FieldCharacters.areValidInName(name) else {
             throw Self.malformed("RFC 9113, 8.2.1", "a field name has a prohibited character")
         }
         // The names with rules, by their lengths.

@@ -2,7 +2,7 @@
 /// apart.
 struct Stream {
     struct Flags: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
         /// The peer has sent END_STREAM: "half-closed (remote)".
         static let remoteEnded = Flags(rawValue: 1 << 0)
         /// We have sent END_STREAM: "half-closed (local)".
@@ -19,6 +19,8 @@ struct Stream {
         static let isConnect = Flags(rawValue: 1 << 6)
         /// Server: the final response was sent. Content and trailers may follow (RFC 9113, 8.1).
         static let hasSentResponse = Flags(rawValue: 1 << 7)
+        /// The rest of the peer's content is not wanted.
+        static let ignoresContent = Flags(rawValue: 1 << 8)
     }
 
     let id: StreamID
@@ -26,6 +28,8 @@ struct Stream {
     /// How much we may send. Negative if the peer made the window smaller (RFC 9113, 6.9.2).
     var sendWindow: Int32
     var receiveWindow: ReceiveWindow
+    /// The bytes of content that came while the application paused, and for which the window was not opened.
+    var unconsumed: Int32 = 0
     /// How many bytes of content are missing by content-length (RFC 9113, 8.1.1); nil if it is not known.
     var missingContent: UInt64?
 

@@ -116,7 +116,7 @@ final class ScriptedCourier: Sendable {
                         courier, number: courier.record.value.connections, channel: channel, act: act)
                     try channel.pipeline.syncOperations.addHandlers([
                         tls,
-                        HTTP2Session.make(role: .server, configuration: HTTP2Configuration(), application: application),
+                        HTTP2Session(role: .server, configuration: HTTP2Configuration(), application: application),
                     ])
                 }
             }
@@ -211,11 +211,13 @@ private final class ScriptedConnection: HTTP2Application {
 
     func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
     func sessionClosed(_ end: SessionEnd) { session = nil }
-    func headersBegan(_ stream: StreamID) { requests[stream] = ScriptedCourier.Request(connection: number) }
-
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        if name.isEqual(to: ":method") { requests[stream]?.method = value.text }
-        if name.isEqual(to: ":path") { requests[stream]?.path = value.text }
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        var request = ScriptedCourier.Request(connection: number)
+        fields.forEach { name, value, _ in
+            if name.isEqual(to: ":method") { request.method = value.text }
+            if name.isEqual(to: ":path") { request.path = value.text }
+        }
+        requests[stream] = request
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {

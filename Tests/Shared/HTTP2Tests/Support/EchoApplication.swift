@@ -23,22 +23,23 @@ final class EchoApplication: HTTP2Application {
 
     func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
     func sessionClosed(_ end: SessionEnd) { session = nil }
-    func headersBegan(_ stream: StreamID) { requests.append(stream, Request()) }
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { requests.remove(stream) }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        guard let index = requests.index(of: stream) else { return }
-        let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
-        case ":path": requests[index].path = text
-        case "apns-id": requests[index].id = text
-        default: break
-        }
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        var request = Request()
+        fields.forEach { name, value, _ in Self.read(name, value, to: &request) }
+        requests.append(stream, request)
+        guard request.path == "/early" else { return }
+        session?.respond(stream, headers("413", request.id), body: ByteBuffer(string: "too large"))
     }
 
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let index = requests.index(of: stream), requests[index].path == "/early" else { return }
-        session?.respond(stream, headers("413", requests[index].id), body: ByteBuffer(string: "too large"))
+    private static func read(_ name: Span<UInt8>, _ value: Span<UInt8>, to request: inout Request) {
+        let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
+        case ":path": request.path = text
+        case "apns-id": request.id = text
+        default: break
+        }
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {

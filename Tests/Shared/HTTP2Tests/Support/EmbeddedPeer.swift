@@ -10,9 +10,8 @@ final class EmbeddedPeer {
 
     init(_ role: HTTP2Session.Role = .server, _ configure: (inout HTTP2Configuration) -> Void = { _ in }) throws {
         var configuration = HTTP2Configuration()
-        configuration.implementation = BothProtocols.current
         configure(&configuration)
-        session = HTTP2Session.make(role: role, configuration: configuration, application: recorder)
+        session = HTTP2Session(role: role, configuration: configuration, application: recorder)
         try channel.pipeline.syncOperations.addHandler(session)
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
     }

@@ -14,21 +14,24 @@
     }
 
     extension HTTP2Session {
-        /// The memory that only reading and writing need: the resident pages of libnghttp2's frame buffer, or the room
-        /// in the buffers of `HTTP2Core`. -1 if the session cannot release any.
+        /// The capacity of the buffers that only reading and writing need.
         var heldMemory: Int {
-            if let session = self as? CoreSession { return session.heldCapacity }
-            guard let memory = (self as? LibrarySession)?.memory, let frame = memory.frame else { return -1 }
-            return pagesInMemory(UInt(bitPattern: frame), memory.frameCount)
-        }
-    }
-
-    extension CoreSession {
-        /// The capacity of all buffers that are not the dynamic tables.
-        fileprivate var heldCapacity: Int {
             endpoint.pending.capacity + endpoint.writer.bytes.capacity + endpoint.scratch.capacity
                 + endpoint.fields.bytes.capacity + endpoint.fields.entries.capacity + endpoint.streams.capacity
                 + (endpoint.block?.bytes.capacity ?? 0) + unsentBodies.capacity
+                + endpoint.decoder.knownCapacity
+        }
+
+        /// The capacity of the dynamic tables.
+        var tableMemory: Int { endpoint.decoder.tableCapacity + endpoint.encoder.tableCapacity }
+    }
+
+    extension HeaderBlock {
+        /// An answer with a field that enters the table.
+        static var tabled: HeaderBlock {
+            var block = HeaderBlock.status("200")
+            block.append("a", "b")
+            return block
         }
     }
 #endif

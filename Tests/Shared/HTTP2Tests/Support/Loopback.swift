@@ -17,16 +17,13 @@ enum Loopback {
         _ body: (_ port: Int) async throws -> Void
     ) async throws {
         let tls = try await Certificate.shared.value.serverContext()
-        var configuration = configuration
-        configuration.implementation = BothProtocols.current
-        let settings = configuration
         let server = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     let application = EchoApplication(loop: channel.eventLoop)
-                    let session = HTTP2Session.make(
-                        role: .server, configuration: settings, application: application)
+                    let session = HTTP2Session(
+                        role: .server, configuration: configuration, application: application)
                     session.buffers = try TLSBuffers.add(NIOSSLServerHandler(context: tls), to: channel)
                     try pipeline.addHandler(session)
                 }
@@ -100,16 +97,13 @@ enum Loopback {
         _ address: SocketAddress, _ configuration: HTTP2Configuration
     ) async throws -> TestClient {
         let tls = try await Certificate.shared.value.clientContext()
-        var configuration = configuration
-        configuration.implementation = BothProtocols.current
-        let settings = configuration
         return try await ClientBootstrap(group: group)
             .connect(to: address) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let client = TestClient(loop: channel.eventLoop)
                     let pipeline = channel.pipeline.syncOperations
-                    let session = HTTP2Session.make(
-                        role: .client, configuration: settings, application: client.responses)
+                    let session = HTTP2Session(
+                        role: .client, configuration: configuration, application: client.responses)
                     session.buffers = try TLSBuffers.add(
                         NIOSSLClientHandler(context: tls, serverHostname: "localhost"), to: channel)
                     try pipeline.addHandler(session)

@@ -5,25 +5,26 @@ import NIOCore
 final class Recorder: HTTP2Application {
     enum Event: Equatable {
         case active
-        case headersBegan(Int32)
-        case header(Int32, String, String)
-        case headersEnded(Int32, endStream: Bool)
-        case headersTooLarge(Int32)
-        case data(Int32, String)
-        case bodyTooLarge(Int32)
-        case ended(Int32)
-        case closed(Int32, HTTP2ErrorCode)
-        case writable(Int32)
+        case headersBegan(UInt32)
+        case header(UInt32, String, String)
+        case headersEnded(UInt32, endStream: Bool)
+        case headersTooLarge(UInt32)
+        case data(UInt32, String)
+        case bodyTooLarge(UInt32)
+        case ended(UInt32)
+        case closed(UInt32, HTTP2ErrorCode)
+        case writable(UInt32)
         case pong(UInt64)
         case settings(maxConcurrentStreams: Int?)
-        case goAway(Int32, HTTP2ErrorCode, String)
+        case goAway(UInt32, HTTP2ErrorCode, String)
         case batchEnded
         case over(String)
     }
 
     private(set) var events: [Event] = []
-    private(set) var encodings: [(name: String, form: HeaderForm)] = []
-    private(set) var priorities: [Int32] = []
+    /// The encodings of all fields.
+    private(set) var forms: [FieldForm] = []
+    private(set) var priorities: [UInt32] = []
     private(set) var session: HTTP2Session?
     /// Called on each event.
     var on: (HTTP2Session, Event) -> Void = { _, _ in }
@@ -39,7 +40,7 @@ final class Recorder: HTTP2Application {
     func events(_ isWanted: (Event) -> Bool) -> [Event] { events.filter(isWanted) }
 
     var closed: [Event] { events { if case .closed = $0 { true } else { false } } }
-    var requests: [Int32] { events.compactMap { if case .headersBegan(let stream) = $0 { stream } else { nil } } }
+    var requests: [UInt32] { events.compactMap { if case .headersBegan(let stream) = $0 { stream } else { nil } } }
     var headerNames: [String] { events.compactMap { if case .header(_, let name, _) = $0 { name } else { nil } } }
     var over: [String] { events.compactMap { if case .over(let end) = $0 { end } else { nil } } }
 
@@ -47,18 +48,24 @@ final class Recorder: HTTP2Application {
         self.session = session
         record(.active)
     }
-    func headersBegan(_ stream: StreamID) { record(.headersBegan(stream.rawValue)) }
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        record(.header(stream.rawValue, text(name), text(value)))
-    }
-    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
-        encodings.append((text(name), form))
-    }
-    func priorityReceived(_ stream: StreamID) { priorities.append(stream.rawValue) }
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        record(stream, fields)
         record(.headersEnded(stream.rawValue, endStream: endStream))
     }
-    func headersTooLarge(_ stream: StreamID) -> Bool {
+    private func record(_ stream: StreamID, _ fields: FieldList) {
+        record(.headersBegan(stream.rawValue))
+        fields.forEach { name, value, form in
+            forms.append(form)
+            record(.header(stream.rawValue, text(name), text(value)))
+        }
+    }
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) {
+        record(.headersBegan(stream.rawValue))
+        record(.closed(stream.rawValue, error))
+    }
+    func priorityReceived(_ stream: StreamID) { priorities.append(stream.rawValue) }
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        record(stream, fields)
         record(.headersTooLarge(stream.rawValue))
         return answersTooLargeHeaders
     }

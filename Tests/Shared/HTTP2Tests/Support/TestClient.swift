@@ -83,8 +83,12 @@ struct TestClient: Sendable {
 
         func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
 
-        func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
             guard let index = open.index(of: stream) else { return }
+            fields.forEach { name, value, _ in read(name, value, at: index) }
+        }
+
+        private func read(_ name: Span<UInt8>, _ value: Span<UInt8>, at index: Int) {
             let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
             case ":status": open[index].response.status = text

@@ -6,7 +6,7 @@ import NIOCore
 struct WireFrame: Equatable, CustomStringConvertible {
     var type: UInt8
     var flags: UInt8 = 0
-    var stream: Int32 = 0
+    var stream: UInt32 = 0
     var payload: [UInt8] = []
 
     static let data: UInt8 = 0, headers: UInt8 = 1, priority: UInt8 = 2, reset: UInt8 = 3, settings: UInt8 = 4
@@ -18,7 +18,7 @@ struct WireFrame: Equatable, CustomStringConvertible {
     var bytes: [UInt8] {
         let count = payload.count
         return [UInt8(count >> 16 & 255), UInt8(count >> 8 & 255), UInt8(count & 255), type, flags]
-            + word(UInt32(bitPattern: stream)) + payload
+            + word(stream) + payload
     }
 
     var description: String { "frame(type \(type), flags \(flags), stream \(stream), \(payload.count) bytes)" }
@@ -51,7 +51,7 @@ struct WireFrame: Equatable, CustomStringConvertible {
             let stream = head[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
             frames.append(
                 WireFrame(
-                    type: head[3], flags: head[4], stream: Int32(stream),
+                    type: head[3], flags: head[4], stream: UInt32(stream),
                     payload: Array(bytes.dropFirst(9).prefix(count))))
             bytes = bytes.dropFirst(9 + count)
         }
@@ -77,25 +77,25 @@ extension WireFrame {
             payload: word(UInt32(payload >> 32)) + word(UInt32(payload & 0xffff_ffff)))
     }
 
-    static func reset(_ stream: Int32, _ code: HTTP2ErrorCode = .cancel) -> WireFrame {
+    static func reset(_ stream: UInt32, _ code: HTTP2ErrorCode = .cancel) -> WireFrame {
         WireFrame(type: reset, stream: stream, payload: word(code.rawValue))
     }
 
-    static func windowUpdate(_ stream: Int32, _ increment: UInt32) -> WireFrame {
+    static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> WireFrame {
         WireFrame(type: windowUpdate, stream: stream, payload: word(increment))
     }
 
-    static func goAway(_ last: Int32, _ code: HTTP2ErrorCode, _ debug: String = "") -> WireFrame {
+    static func goAway(_ last: UInt32, _ code: HTTP2ErrorCode, _ debug: String = "") -> WireFrame {
         WireFrame(
-            type: goAway, payload: word(UInt32(bitPattern: last)) + word(code.rawValue) + Array(debug.utf8))
+            type: goAway, payload: word(last) + word(code.rawValue) + Array(debug.utf8))
     }
 
-    static func data(_ stream: Int32, _ text: String = "", endStream: Bool = false) -> WireFrame {
+    static func data(_ stream: UInt32, _ text: String = "", endStream: Bool = false) -> WireFrame {
         WireFrame(type: data, flags: endStream ? Self.endStream : 0, stream: stream, payload: Array(text.utf8))
     }
 
     static func headers(
-        _ stream: Int32, _ block: [UInt8], endStream: Bool = false, endHeaders: Bool = true
+        _ stream: UInt32, _ block: [UInt8], endStream: Bool = false, endHeaders: Bool = true
     )
         -> WireFrame
     {
@@ -105,7 +105,7 @@ extension WireFrame {
     }
 
     /// POST /3/device/00, with further fields after the pseudo-header fields.
-    static func request(_ stream: Int32, _ more: [(String, String)] = [], endStream: Bool = false) -> WireFrame {
+    static func request(_ stream: UInt32, _ more: [(String, String)] = [], endStream: Bool = false) -> WireFrame {
         headers(stream, requestBlock + more.flatMap { literal($0.0, $0.1) }, endStream: endStream)
     }
 

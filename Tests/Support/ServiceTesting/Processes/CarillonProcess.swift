@@ -45,7 +45,6 @@ final class CarillonProcess: Sendable {
             }
         }
         let arguments = ["serve", "--json", "--ports", "ephemeral", "--data", data] + arguments
-        let environment = environment.merging(implementation) { given, _ in given }
         return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
             guard let line = await child.output.nextLine() else {
                 child.signal(SIGKILL)
@@ -56,9 +55,6 @@ final class CarillonProcess: Sendable {
             return try await body(CarillonProcess(data: data, readyLine: line, ready: ready, child: child))
         }
     }
-
-    /// `CARILLON_HTTP2`, with which the tests were started: the service has the same implementation of HTTP/2.
-    private static let implementation = ProcessInfo.processInfo.environment.filter { $0.key == "CARILLON_HTTP2" }
 
     /// Sends the service a signal, and waits until it has ended.
     func stop(_ signal: Int32 = SIGTERM) async -> ChildProcess.Finished {

@@ -18,8 +18,8 @@ package final class ChannelAPI: HTTP2Service {
 
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
-        configuration.maxConcurrentStreams = limits.concurrentStreams
-        configuration.announcedConcurrentStreams = limits.concurrentStreams
+        configuration.limits.maxConcurrentStreams = limits.concurrentStreams
+        configuration.limits.announcedConcurrentStreams = limits.concurrentStreams
         configuration.maxBodyBytes = limits.bodyBytes
         configuration.earlyReset = .onceRead
         return configuration

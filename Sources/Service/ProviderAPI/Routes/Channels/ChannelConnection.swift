@@ -48,7 +48,18 @@ final class ChannelConnection: AuthenticatingConnection {
 
     func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
 
-    func headersBegan(_ stream: StreamID) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        headersBegan(stream)
+        fields.forEach { name, value, _ in headerReceived(stream, name: name, value: value) }
+        headersEnded(stream)
+    }
+
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) {
+        headersBegan(stream)
+        streamClosed(stream, error: error)
+    }
+
+    private func headersBegan(_ stream: StreamID) {
         lastUse = second
         guard admitUntrusted(weight: ProviderLimits.untrustedChannelWeight) else {
             return session?.reset(stream, .refusedStream) ?? ()
@@ -58,7 +69,7 @@ final class ChannelConnection: AuthenticatingConnection {
         requests.append(stream, request)
     }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+    private func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = requests.index(of: stream) else { return }
         guard let header = RequestHeader(name: name) else { return }
         requests[index].recordHeader(header)
@@ -72,7 +83,7 @@ final class ChannelConnection: AuthenticatingConnection {
         }
     }
 
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
+    private func headersEnded(_ stream: StreamID) {
         guard let index = requests.index(of: stream) else { return }
         if let certificate {
             do throws(Rejection) {
@@ -87,7 +98,9 @@ final class ChannelConnection: AuthenticatingConnection {
         judge(requests[index].sender, hasShape: requests[index].hasShape)
     }
 
-    func headersTooLarge(_ stream: StreamID) -> Bool {
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        headersBegan(stream)
+        fields.forEach { name, value, _ in headerReceived(stream, name: name, value: value) }
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are too long."))
         return true
     }
