@@ -30,7 +30,7 @@ extension ProviderAPI {
         decided: (RequestFacts) -> Void,
     ) async -> (id: NotificationID, outcome: Result<RequestOutcome, Rejection>) {
         let request = request(direct)
-        let id = identify(request)
+        let id = request.id.present ?? newIdentifier()
         let checked: Checked
         do throws(Rejection) {
             checked = try self.checked(request, id: id, by: rules)

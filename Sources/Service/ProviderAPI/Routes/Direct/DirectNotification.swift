@@ -45,7 +45,7 @@ extension ProviderAPI {
         decided: (RequestFacts) -> Void,
     ) async -> (id: NotificationID, outcome: Outcome) {
         let request = request(direct)
-        let id = identify(request)
+        let id = request.id.present ?? newIdentifier()
         do throws(Rejection) {
             // The caller has the key of the management API.
             let rules = rules.using(firstSight)
@@ -122,13 +122,6 @@ extension ProviderAPI {
         deliveryLog.record(
             DeliveryEvent(time: clock.time, step: .rejected(rejection.reason), subject: request.subject(id)))
         return rejection
-    }
-
-    /// Gives a request an identifier if it has none.
-    func identify(_ request: ProviderRequest) -> NotificationID {
-        let id = request.id.present ?? newIdentifier()
-        request.id = .value(id)
-        return id
     }
 
     func newIdentifier() -> NotificationID {
