@@ -5,7 +5,7 @@ import Notifications
 import Trust
 
 /// Reports a connection's notifications to the observer. Confined to the connection's event loop.
-final class WatchedConnection {
+final class ConnectionObservation {
     private let observation: RequestObservation
     private let api: BinaryAPI
     /// The rules of this connection.

@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 
 /// All active rehearsals, and the last ended ones. It is a value without a clock: the time is an argument.
-package struct RehearsalStage: Sendable {
+package struct ActiveRehearsals: Sendable {
     private var entries: [Entry] = []
     private var lastNumber = 0
 

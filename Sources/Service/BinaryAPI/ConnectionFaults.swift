@@ -2,7 +2,7 @@ import Matching
 import NIOCore
 
 /// The faults that rehearsals have caused on a connection of the binary API.
-struct RehearsedBinaryConnection {
+struct ConnectionFaults {
     /// The faults that happen after a notification was accepted, by its ticket. The exchange limits their number.
     private var faults: [UInt64: RequestFault] = [:]
     /// The timer of a notification whose acceptance is delayed. Nothing is read meanwhile, so that the order is kept.
