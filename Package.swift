@@ -218,15 +218,16 @@ let package = Package(
             "Sources/Service/Service",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
+                "VirtualDevices", "Rehearsals", "Stage", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
                 "Peers", "Upstream", "Management", "CMalloc", "PrivateFiles", "Supervision", "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
             ] + postgresStore),
-        // MARK: Sources/TestKit: What the service offers to tests: matching, the journal, rehearsals, reports, virtual devices.
+        // MARK: Sources/TestKit: What the service offers to tests: matching, the journal, rehearsals, the stage, reports, virtual devices.
         module("Sources/TestKit/Matching", ["Notifications"]),
         module("Sources/TestKit/Journal", ["Notifications", "Delivery", "Matching", deque]),
         module("Sources/TestKit/Rehearsals", ["Notifications", "HTTP2Core", "Matching"]),
+        module("Sources/TestKit/Stage", ["Notifications", "Matching", "Connections", "HTTP2", nioCore]),
         module("Sources/TestKit/Reports", ["Notifications", "Matching"]),
         module("Sources/TestKit/VirtualDevices", ["Notifications", "Storage", "Trust", "Delivery", heap]),
         // MARK: Sources/Stores: Where the service keeps what it knows.
@@ -426,6 +427,7 @@ let package = Package(
                 "Notifications", "Delivery", "Matching", "Journal", "Service", "ServiceTesting",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
+        tests("Tests/TestKit/StageTests", ["Notifications", "Matching", "Stage", "HTTP2", nioCore]),
         tests(
             "Tests/TestKit/RehearsalsTests",
             [
@@ -487,7 +489,7 @@ let package = Package(
         // MARK: Tests/Documents
         tests(
             "Tests/Documents/DocumentsTests",
-            ["CommonTesting", "Notifications", "Rates", "Matching", "Service", "ProviderServer"]),
+            ["CommonTesting", "Notifications", "Rates", "Matching", "ProviderAPI", "Service", "ProviderServer"]),
         // MARK: Tests/Fuzzing
         module(
             "Tests/Fuzzing/FuzzEntries",

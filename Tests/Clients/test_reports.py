@@ -167,6 +167,9 @@ CASES = {
     "push-type-missing": (lambda account: Sender(account).send(push_type=None), lambda account: Sender(account).send()),
     "payload-keys-misplaced": (
         lambda account: Sender(account).send({"aps": {"title": "Sale"}}), lambda account: Sender(account).send(ALERT)),
+    "device-token-described": (
+        lambda account: Sender(account).send(path="/3/device/%7Blength%20=%2032,%20bytes%20=%200xc63963fd%7D"),
+        lambda account: Sender(account).send()),
     "upper-case-token": (
         lambda account: Sender(account).send(path="/3/device/" + account.device_token.upper()),
         lambda account: Sender(account).send(path="/3/device/" + account.device_token.lower())),

@@ -13,26 +13,26 @@ extension BinaryConnection {
         on notification: BinaryNotification,
         _ submission: Submission,
     ) throws(BinaryFault) {
-        if rehearsed == nil { rehearsed = RehearsedBinaryConnection() }
+        if faults == nil { faults = ConnectionFaults() }
         if case .errorPacket(let status) = fault.kind, !fault.isAccepted {
-            watched?.answered(submission.ticket, status)
+            observation?.answered(submission.ticket, status)
             throw BinaryFault(status: status, identifier: notification.identifier, command: notification.command)
         }
         if fault.actsBeforeAcceptance, !fault.losesNotification {
-            watched?.unanswered(submission.ticket, isDiscarded: true)
+            observation?.unanswered(submission.ticket, isDiscarded: true)
             return misbehave(fault)
         }
         if case .delay(let delay) = fault.kind { return acceptLater(notification, submission, delay) }
         exchange.append(notification.command, notification.identifier)
         switch fault.kind {
         case .lose:
-            watched?.answered(submission.ticket, .noErrors)
+            observation?.answered(submission.ticket, .noErrors)
             perform(exchange.accepted(submission.ticket))
         case .duplicate(let count):
             // All copies have the same ticket. The first answer to it is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
         case .close, .hang, .errorPacket:
-            rehearsed?.set(fault, on: submission.ticket)
+            faults?.set(fault, on: submission.ticket)
             batch.append(submission)
         case .answer, .goAway, .reset, .delay, .settings, .omit:
             batch.append(submission)
@@ -41,14 +41,14 @@ extension BinaryConnection {
 
     /// Returns whether a rehearsal handles an answer of `Delivery`.
     func isRehearsed(_ ticket: UInt64, _ outcome: Outcome) -> Bool {
-        if rehearsed?.hangsSince != nil { return true }
-        guard case .accepted = outcome, let fault = rehearsed?.removeFault(of: ticket) else { return false }
+        if faults?.hangsSince != nil { return true }
+        guard case .accepted = outcome, let fault = faults?.removeFault(of: ticket) else { return false }
         if case .errorPacket(let status) = fault.kind {
-            watched?.answered(ticket, status)
+            observation?.answered(ticket, status)
             perform(exchange.rejected(ticket, status))
             stopIfEnding()
         } else {
-            watched?.unanswered(ticket, isDiscarded: false)
+            observation?.unanswered(ticket, isDiscarded: false)
             misbehave(fault)
         }
         return true
@@ -57,7 +57,7 @@ extension BinaryConnection {
     /// Ends a connection that has hung for longer than ``RequestFault/longest``.
     /// - Returns: whether the connection has ended.
     func endsHanging(_ now: NIODeadline) -> Bool {
-        guard let since = rehearsed?.hangsSince, since + TimeAmount(RequestFault.longest) < now else { return false }
+        guard let since = faults?.hangsSince, since + TimeAmount(RequestFault.longest) < now else { return false }
         channel.close()
         return true
     }
@@ -66,11 +66,11 @@ extension BinaryConnection {
         switch fault.kind {
         case .close(let kind):
             // Read nothing more from the socket. Bytes that were read already are processed first.
-            rehearsed?.hang(since: second)
+            faults?.hang(since: second)
             let connection = NIOLoopBound(self, eventLoop: eventLoop)
             eventLoop.execute { connection.value.close(kind) }
         case .hang:
-            rehearsed?.hang(since: second)
+            faults?.hang(since: second)
         case .answer, .goAway, .reset, .delay, .lose, .duplicate, .settings, .omit, .errorPacket: break
         }
     }
@@ -88,12 +88,12 @@ extension BinaryConnection {
     private func acceptLater(_ notification: BinaryNotification, _ submission: Submission, _ delay: Duration) {
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
-            connection.value.rehearsed?.timerFired()
+            connection.value.faults?.timerFired()
             guard connection.value.exchange.isOpen else { return }
             connection.value.exchange.append(notification.command, notification.identifier)
             connection.value.batch.append(submission)
             connection.value.process()
         }
-        rehearsed?.wait(timer)
+        faults?.wait(timer)
     }
 }

@@ -25,12 +25,12 @@ final class BinaryConnection: CertifiedConnection {
     private var unread = Deque<ByteBuffer>()
     var batch: [Submission] = []
     /// The faults of rehearsals on this connection; nil until there is one.
-    var rehearsed: RehearsedBinaryConnection?
+    var faults: ConnectionFaults?
     /// The notification that waits for a look-up of the key of its device token, or until its app is made. Nothing is
     /// read meanwhile, so that the order is kept.
     private var keyless: BinaryNotification?
     /// Reports to observers; nil if nobody may observe.
-    let watched: WatchedConnection?
+    let observation: ConnectionObservation?
     private var random: IdentifierRandom
     private var isProcessing = false
     private(set) var second = NIODeadline.now()
@@ -55,7 +55,7 @@ final class BinaryConnection: CertifiedConnection {
         topic = BinaryTopic(identity.uid, in: api.certificates.accounts.current)
         exchange = BinaryExchange(limit: api.limits.unanswered)
         decoder = BinaryDecoder(tokenByteCount: api.rules.tokenKeys.current.tokenByteCount)
-        watched = api.observation.map { WatchedConnection(identity, api, rules, $0, channel.handshake) }
+        observation = api.observation.map { ConnectionObservation(identity, api, rules, $0, channel.handshake) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
     }
@@ -64,19 +64,19 @@ final class BinaryConnection: CertifiedConnection {
         readAccounts()
         guard exchange.isOpen else { return }
         lastRead = second
-        watched?.began()
+        observation?.began()
         unread.append(bytes)
         read()
     }
 
     func readCompleted() { process() }
 
-    var isPaused: Bool { (isHeld || keyless != nil || rehearsed?.isHolding == true) && exchange.isOpen }
+    var isPaused: Bool { (isHeld || keyless != nil || faults?.isHolding == true) && exchange.isOpen }
 
     func tick(now: NIODeadline) {
         second = now
         guard exchange.isOpen else { return }
-        if rehearsed != nil, endsHanging(now) { return }
+        if faults != nil, endsHanging(now) { return }
         if let partialSince, !isPaused, partialSince + api.limits.packetTimeout < now {
             channel.limitExceeded(.binaryPacketTimeout)
             return drain()
@@ -100,8 +100,8 @@ final class BinaryConnection: CertifiedConnection {
 
     /// Handles the client's end of the connection. Notifications that it sent before are still accepted.
     func ended(well: Bool) -> EventLoopFuture<Void>? {
-        rehearsed?.end()
-        watched?.ended()
+        faults?.end()
+        observation?.ended()
         return nil
     }
 }
@@ -151,7 +151,7 @@ extension BinaryConnection {
         do throws(BinaryFault) {
             return try decoder.next(bytes, &position)
         } catch {
-            watched?.refused(nil, error.status, topic, id: .random(using: &random))
+            observation?.refused(nil, error.status, topic, id: .random(using: &random))
             throw error
         }
     }
@@ -164,10 +164,10 @@ extension BinaryConnection {
                 notification, to: topic, id: id, ticket: exchange.nextTicket)
         } catch {
             api.recordRejected(notification, to: topic, id: id, notification.reason(for: error))
-            watched?.refused(notification, error, topic, id: id)
+            observation?.refused(notification, error, topic, id: id)
             throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
         }
-        if case .misbehave(_, let fault)? = watched?.submitted(notification, submission) {
+        if case .misbehave(_, let fault)? = observation?.submitted(notification, submission) {
             return try carryOut(fault, on: notification, submission)
         }
         exchange.append(notification.command, notification.identifier)
@@ -175,7 +175,7 @@ extension BinaryConnection {
     }
 
     /// Whether the connection can accept another notification now.
-    private var hasRoom: Bool { keyless == nil && rehearsed?.isHolding != true && exchange.hasRoom }
+    private var hasRoom: Bool { keyless == nil && faults?.isHolding != true && exchange.hasRoom }
 
     /// Whether the certificate's app has to be made first: nobody has created it (`carillon serve --accept any`).
     private var lacksApp: Bool {
@@ -206,7 +206,7 @@ extension BinaryConnection {
             if !isAnswered, rules.lacksKey(notification) {
                 let id = NotificationID.random(using: &random)
                 api.recordRejected(notification, to: topic, id: id, .serviceUnavailable)
-                watched?.refused(notification, .processingError, topic, id: id)
+                observation?.refused(notification, .processingError, topic, id: id)
                 throw BinaryFault(
                     status: .processingError, identifier: notification.identifier, command: notification.command)
             }
@@ -267,18 +267,18 @@ extension BinaryConnection {
         unread.removeAll()
         keyless = nil
         partialSince = nil
-        rehearsed?.end()
+        faults?.end()
     }
 
     private func answer(_ ticket: UInt64, _ outcome: Outcome) {
-        if rehearsed != nil, isRehearsed(ticket, outcome) { return }
+        if faults != nil, isRehearsed(ticket, outcome) { return }
         switch outcome {
         case .accepted:
-            watched?.answered(ticket, .noErrors)
+            observation?.answered(ticket, .noErrors)
             perform(exchange.accepted(ticket))
         case .rejected(let rejection):
             if rejection.reason == .tooManyRequests { channel.limitExceeded(.tokenRate) }
-            watched?.answered(ticket, rejection.binaryStatus ?? .noErrors)
+            observation?.answered(ticket, rejection.binaryStatus ?? .noErrors)
             guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
             hasFailed.store(true, ordering: .releasing)
             perform(exchange.rejected(ticket, status))

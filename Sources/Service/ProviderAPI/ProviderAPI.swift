@@ -1,7 +1,6 @@
 package import Connections
 package import Delivery
 package import HTTP2
-package import Matching
 import NIOCore
 package import Notifications
 import Synchronization
@@ -26,8 +25,6 @@ package final class ProviderAPI: HTTP2Service {
     let delivery: Delivery
     let broadcasts: Broadcasts
     let deliveryLog: any DeliveryLog
-    /// Shows requests to observers; nil if nobody may observe them.
-    let observation: RequestObservation?
     let limits: ProviderLimits
     /// The memory of the open requests of connections that have not shown whom they belong to, in KiB.
     let untrustedRequests = Atomic(0)
@@ -49,7 +46,6 @@ package final class ProviderAPI: HTTP2Service {
     ///   - acceptAnyFrom: the addresses besides loopback from which it may be used.
     ///   - otherAddress: returns the address of the other environment's provider API, for the answer to a device token
     ///     of that environment; nil if the service does not serve it.
-    ///   - observation: shows requests to tests; nil outside the development environment.
     ///   - limitLog: counts and logs exceeded limits.
     ///   - forwarding: forwards the notifications of apps with an upstream.
     ///   - grants: the handles and numbers of grants; nil if no grant may send.
@@ -70,7 +66,6 @@ package final class ProviderAPI: HTTP2Service {
         firstSight: (any FirstSight)? = nil,
         acceptAnyFrom: [AddressRange] = [],
         otherAddress: @escaping @Sendable () -> String? = { nil },
-        observation: RequestObservation? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
         clock: ServiceClock,
@@ -83,8 +78,8 @@ package final class ProviderAPI: HTTP2Service {
         tellsGrants = answerDetail
         self.grants = grants
         rules = RequestRules(
-            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names,
-            tokensByService: tokensByService, otherAddress: otherAddress)
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, clock: clock,
+            names: names, tokensByService: tokensByService, otherAddress: otherAddress)
         self.firstSight = firstSight
         self.acceptAnyFrom = acceptAnyFrom
         self.authority = authority
@@ -93,7 +88,6 @@ package final class ProviderAPI: HTTP2Service {
         self.delivery = delivery
         self.broadcasts = broadcasts
         self.deliveryLog = deliveryLog
-        self.observation = observation
         self.limits = limits
         load = StreamLoad(full: limits.concurrentStreams, delivery: delivery)
         self.limitLog = limitLog
@@ -109,8 +103,6 @@ package final class ProviderAPI: HTTP2Service {
         configuration.limits.announcedConcurrentStreams = peer == nil ? 1 : load.streams
         // Do not reset the stream, so that a client that still sends a body that is too long can read the answer.
         configuration.earlyReset = .onceRead
-        // The report needs the encoding too, not only `strict`.
-        configuration.observesUnprocessed = rules.conformance == .strict || observation?.isActive == true
         return configuration
     }
 
@@ -147,18 +139,6 @@ package final class ProviderAPI: HTTP2Service {
         rejection.timestamp = rejection.timestamp.map { clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds }
         return rejection
     }
-
-    /// Rejects a device token of a Live Activity that has lasted as long as one can.
-    func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
-        let app = addressed.destination.app
-        guard let activity = addressed.activity, activity.ends <= clock.teams.time(clock.time, of: app) else { return }
-        let ended = clock.clientTime(of: clock.teams.serviceTime(of: activity.ends, app))
-        throw Rejection(
-            .expiredToken, timestamp: ended.milliseconds,
-            detail: "The Live Activity of the device token has ended.")
-    }
-
-    package var refusesConnection: Bool { observation?.observer.refuses(environment, .http2) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         ProviderConnection(api: self, certificate: peer, accepted: accepted)

@@ -30,12 +30,16 @@ final class CapturedRequests: CapturedPushes {
     }
 
     private let folder: String?
+    private let nextNumber: @Sendable () -> UInt64
     private let state = Mutex(State())
 
     /// Reads what an earlier start has captured. A file that cannot be read is left out.
-    /// - Parameter folder: nil to keep everything in memory.
-    init(_ folder: String?) {
+    /// - Parameters:
+    ///   - folder: nil to keep everything in memory.
+    ///   - nextNumber: a number for a request that has none.
+    init(_ folder: String?, nextNumber: @escaping @Sendable () -> UInt64) {
         self.folder = folder
+        self.nextNumber = nextNumber
         guard let folder else { return }
         // Without the folder nothing was captured.
         let names = (try? Files.names(in: folder)) ?? []
@@ -66,7 +70,8 @@ final class CapturedRequests: CapturedPushes {
 
     subscript(_ number: UInt64) -> HeldPush? { state.withLock { $0.pushes[number] } }
 
-    func keep(_ push: ForwardedPush, of place: UpstreamPlace, number: UInt64) async throws(StoreError) {
+    func keep(_ push: ForwardedPush, of place: UpstreamPlace, number: UInt64?) async throws(StoreError) {
+        let number = number ?? nextNumber()
         let kept = HeldPush(push, of: place, expires: Timestamp(milliseconds: 0))
         try write(kept, number)
         let removed = state.withLock { state in

@@ -30,6 +30,10 @@ package struct BundleID: RawRepresentable, Sendable, Hashable, CustomStringConve
             }
     }
 
+    /// Whether a topic is one of device management: the UID that Apple gives to the certificates of management servers. No
+    /// app has such a bundle ID.
+    package static func isOfDeviceManagement(_ topic: String) -> Bool { topic.hasPrefix("com.apple.mgmt.") }
+
     /// The topics that a provider certificate for this app lists (Guide, 2.3.2).
     package var certificateTopics: [String] {
         TopicKind.allCases.filter { $0.certificateEntry?.listed == $0 }.map(topic)

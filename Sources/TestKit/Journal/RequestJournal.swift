@@ -130,6 +130,9 @@ extension RequestJournal {
         }
     }
 
+    /// A number for a request that the journal does not get.
+    package func nextNumber() -> UInt64 { state.withLock { $0.nextNumber() } }
+
     package func answered(_ number: UInt64, _ answer: RequestAnswer) {
         state.withLock { state in
             state.update(number) { entry in

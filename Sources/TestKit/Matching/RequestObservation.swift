@@ -83,11 +83,19 @@ package enum RequestDecision: Sendable {
     }
 }
 
-/// The answer that a provider got.
+/// The answer that a provider gets, and what the API knows with it.
 package struct RequestAnswer: Sendable, Hashable {
     /// The status, in the form of ``RequestFacts/status``.
     package var status: Int
     package var reason: String?
+    /// The outcome of a broadcast, which the delivery log does not have for each device.
+    package var outcome: RequestOutcome?
+    /// The channel that was created.
+    package var channel: ChannelID?
+    /// What this service would have answered, a reason or `accepted`, if the upstream's answer differs from it.
+    package var own: String?
+    /// Whether the notification is kept for a release by a person, and not forwarded.
+    package var isCaptured = false
 
     package init(status: Int, reason: String? = nil) {
         self.status = status

@@ -2,9 +2,9 @@ package import Matching
 package import Notifications
 import Synchronization
 
-/// All rehearsals of the service, in the form that the provider APIs use. It makes ``RehearsalStage`` thread-safe.
+/// All rehearsals of the service, in the form that the provider APIs use. It makes ``ActiveRehearsals`` thread-safe.
 package final class RehearsalDirector: RequestObserver {
-    private let stage = Mutex(RehearsalStage())
+    private let active = Mutex(ActiveRehearsals())
     private let next: any RequestObserver
     private let now: @Sendable () -> Duration
     private let watch = Mutex<Watch>(Watch())
@@ -29,30 +29,30 @@ package final class RehearsalDirector: RequestObserver {
     /// - Parameter time: the moment that is shown as its beginning.
     /// - Returns: the identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
     package func begin(_ rehearsal: Rehearsal, time: Timestamp) -> String? {
-        let id = stage.withLock { $0.begin(rehearsal, time: time, now: now()) }
+        let id = active.withLock { $0.begin(rehearsal, time: time, now: now()) }
         setWatching()
         return id
     }
 
     /// Ends a rehearsal.
     /// - Returns: the rehearsal with its counts; nil if the identifier is unknown.
-    package func end(_ id: String) -> RehearsalStage.Shown? {
-        let shown = stage.withLock { $0.end(id, now: now()) }
+    package func end(_ id: String) -> ActiveRehearsals.Shown? {
+        let shown = active.withLock { $0.end(id, now: now()) }
         setWatching()
         return shown
     }
 
     /// All rehearsals, the oldest first.
-    package var all: [RehearsalStage.Shown] { stage.withLock { $0.all(now: now()) } }
+    package var all: [ActiveRehearsals.Shown] { active.withLock { $0.all(now: now()) } }
 
-    package func rehearsal(_ id: String) -> RehearsalStage.Shown? {
-        stage.withLock { $0.rehearsal(id, now: now()) }
+    package func rehearsal(_ id: String) -> ActiveRehearsals.Shown? {
+        active.withLock { $0.rehearsal(id, now: now()) }
     }
 
     private func setWatching() {
         // Hold the watch's lock during both steps. Otherwise a rehearsal that begins between them could be missed.
         watch.withLock { watch in
-            let isActive = stage.withLock { $0.isActive(now: now()) }
+            let isActive = active.withLock { $0.isActive(now: now()) }
             watch.observation?.set(.rehearsals, isActive)
         }
     }
@@ -61,9 +61,9 @@ package final class RehearsalDirector: RequestObserver {
 
     package func connecting(_ connection: inout ConnectionFacts) {
         next.connecting(&connection)
-        let (firing, isActive) = stage.withLock { [connection] stage in
+        let (firing, isActive) = active.withLock { [connection] active in
             let now = now()
-            return (stage.decide(connection, now: now), stage.isActive(now: now))
+            return (active.decide(connection, now: now), active.isActive(now: now))
         }
         // The time of the last active rehearsal is over.
         if !isActive { setWatching() }
@@ -76,7 +76,7 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool {
-        stage.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)
+        active.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)
     }
 
     package func connectionOpened() -> UInt64 { next.connectionOpened() }
@@ -89,9 +89,9 @@ package final class RehearsalDirector: RequestObserver {
         let decision = next.decided(facts)
         var numbered = facts
         numbered.number = decision.number
-        let (firing, isActive) = stage.withLock { stage in
+        let (firing, isActive) = active.withLock { active in
             let now = now()
-            return (stage.decide(numbered, now: now), stage.isActive(now: now))
+            return (active.decide(numbered, now: now), active.isActive(now: now))
         }
         // The time of the last active rehearsal is over.
         if !isActive { setWatching() }

@@ -4,7 +4,7 @@ import Notifications
 // Findings about the contents of notifications.
 extension ClientReport {
     static let notifications: [Rule] = [
-        silentPriority, missingPushType, misplacedKeys, upperCase, activityTokens, activityFaults,
+        silentPriority, missingPushType, misplacedKeys, describedTokens, upperCase, activityTokens, activityFaults,
     ]
 
     private static let silentPriority: Rule = { requests in
@@ -52,6 +52,16 @@ extension ClientReport {
             "payload-keys-misplaced", .error, section: "2.4",
             advice: "Put Apple's keys into aps, the alert's texts into its alert, and your own keys beside aps.", shown
         ) { "\($0) payloads have keys in the wrong place: \(keys.sorted().joined(separator: ", "))." }
+    }
+
+    private static let describedTokens: Rule = { requests in
+        finding(
+            "device-token-described", .error, section: "2.3.4",
+            advice:
+                "Write each byte of the device token as two hexadecimal digits. What an app prints of its data is no device "
+                + "token: in Swift, deviceToken.map { String(format: \"%02x\", $0) }.joined().",
+            requests.filter { $0.facts.token.map(DeviceToken.isDescription) ?? false }
+        ) { "\($0) device tokens were the description of their data." }
     }
 
     private static let upperCase: Rule = { requests in

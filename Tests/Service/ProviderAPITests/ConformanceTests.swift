@@ -60,6 +60,28 @@ struct ConformanceTests {
         try await check(row, .strict, row.strict)
     }
 
+    /// The topic of a management server's certificate.
+    @Test(arguments: Conformance.allCases)
+    func `Strict refuses push types for the bundle ID with a topic of device management`(
+        _ conformance: Conformance
+    ) async throws {
+        try await TestService.run {
+            $0.conformance = conformance
+        } _: { test in
+            let topic = "com.apple.mgmt.External.8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+            try await test.createApp(topic)
+            let headers = ProviderHeaders(
+                try await test.makeDeviceToken(), topic: topic, token: try test.providerToken())
+            let client = try await test.connectProvider()
+            for type in ["alert", "background"] {
+                let answer = try await client.send(headers.with("apns-push-type", type).fields)
+                // The device token is another app's, so `apple` refuses the request later.
+                #expect(answer.reason == (conformance == .strict ? "TopicDisallowed" : "DeviceTokenNotForTopic"))
+            }
+            await client.close()
+        }
+    }
+
     private func check(_ row: Row, _ conformance: Conformance, _ reason: String?) async throws {
         try await TestService.run {
             $0.conformance = conformance

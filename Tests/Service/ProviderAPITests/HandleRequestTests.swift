@@ -28,6 +28,7 @@ struct HandleRequestTests {
                 (body("com.example.app", "staging"), 400, "PayloadEmpty"),
                 (body("com.example.app", "development", "xyz"), 400, "BadDeviceToken"),
                 (body("com.example.app", "development", "00"), 400, "BadDeviceToken"),
+                (body("com.example.app", "development", "{length = 32, bytes = 0x5a5a}"), 400, "BadDeviceToken"),
                 (body("com.example.app", "development", String(repeating: "0", count: 402)), 400, "BadDeviceToken"),
                 (String(repeating: " ", count: 5000), 413, "PayloadTooLarge"),
             ]
@@ -35,6 +36,7 @@ struct HandleRequestTests {
                 let answer = try await test.askGateway("POST", "/1/handles", clientKey: instance.clientKey, body: body)
                 #expect(answer.status == status && answer.reason == reason, "\(body.prefix(80)): \(answer.body)")
                 #expect(answer.body.contains("detail"))
+                #expect(answer.body.contains("description of its data") == body.contains("bytes ="))
             }
         }
     }

@@ -146,6 +146,7 @@ enum RejectionTable {
     private static let deviceTokens: [FaultyRequest] = [
         .init(path: "/3/device/nonsense", 400, "BadDeviceToken"),
         .init(path: "/3/device/00", 400, "BadDeviceToken"),
+        .init(path: "/3/device/%3Cc63963fd%20fdafa1b9%3E", 400, "BadDeviceToken"),
         .init(path: "/3/device/" + String(repeating: "0", count: 64), 400, "BadDeviceToken"),
         .init(path: "/3/device/" + String(repeating: "f", count: 160), 400, "BadDeviceToken"),
         .init("a digit of the device token was changed", 400, "BadDeviceToken") { push, _, _ in

@@ -137,8 +137,8 @@ struct RehearsalDecisionTests {
     private static let time = Timestamp(seconds: 1000)
 
     /// A stage with one rehearsal.
-    private static func stage(_ rehearsal: Rehearsal) -> (stage: RehearsalStage, id: String?) {
-        var stage = RehearsalStage()
+    private static func stage(_ rehearsal: Rehearsal) -> (stage: ActiveRehearsals, id: String?) {
+        var stage = ActiveRehearsals()
         let id = stage.begin(rehearsal, time: Self.time, now: .seconds(100))
         return (stage, id)
     }
@@ -188,7 +188,7 @@ struct RehearsalDecisionTests {
     }
 
     @Test func `The numbers of active and of remembered rehearsals are limited`() throws {
-        var stage = RehearsalStage()
+        var stage = ActiveRehearsals()
         let rehearsal = Rehearsal(rules: [Self.rule()])
         let begun = (0..<RehearsalLimits.active).compactMap { _ in stage.begin(rehearsal, time: Self.time, now: .zero) }
         #expect(begun.count == RehearsalLimits.active)

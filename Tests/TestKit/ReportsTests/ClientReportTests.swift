@@ -413,6 +413,16 @@ struct ClientReportTests {
         #expect(findings.first?.text.contains(text) == true)
     }
 
+    @Test(arguments: [
+        "<c63963fd fdafa1b9>", "{length = 32, bytes = 0xc63963fd fdafa1b9 ... 5f6aa01d a5ddb387 }",
+        "%7Blength%20=%2032,%20bytes%20=%200xc639%7D", "32 bytes",
+    ])
+    func `A device token is the description of its data`(_ token: String) throws {
+        try Self.expect("device-token-described", [1]) {
+            try $0.send(token: token, status: 400, reason: "BadDeviceToken")
+        }
+    }
+
     @Test func `A device token is in upper case`() throws {
         try Self.expect("upper-case-token", [1]) { try $0.send(token: String(repeating: "AB", count: 32)) }
     }

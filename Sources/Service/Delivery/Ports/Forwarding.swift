@@ -138,9 +138,9 @@ package struct UpstreamAnswer: Sendable, Hashable {
 /// Notifications that are not forwarded, but kept until a person releases them (docs/gateway.md).
 package protocol CapturedPushes: Sendable {
     /// Keeps a notification.
-    /// - Parameter number: the request's number in the journal.
+    /// - Parameter number: the request's number in the journal; nil if it has none yet.
     /// - Throws: ``StoreError`` if it cannot be written.
-    func keep(_ push: ForwardedPush, of place: UpstreamPlace, number: UInt64) async throws(StoreError)
+    func keep(_ push: ForwardedPush, of place: UpstreamPlace, number: UInt64?) async throws(StoreError)
 }
 
 package enum ForwardingLimits {

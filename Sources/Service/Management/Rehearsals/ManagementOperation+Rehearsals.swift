@@ -95,7 +95,7 @@ extension ManagementAPI {
 
     fileprivate func shown(
         _ id: String,
-        _ ask: (RehearsalDirector, String) -> RehearsalStage.Shown?,
+        _ ask: (RehearsalDirector, String) -> ActiveRehearsals.Shown?,
     ) throws(Problem) -> ManagementMessages.Rehearsal {
         guard let shown = ask(try director, id) else {
             throw Problem.notFound("There is no rehearsal \(id.debugDescription).")
@@ -143,7 +143,7 @@ extension ManagementMessages {
 }
 
 extension ManagementMessages.Rehearsal {
-    init(_ shown: RehearsalStage.Shown) {
+    init(_ shown: ActiveRehearsals.Shown) {
         self.init(
             rehearsal: shown.id, active: shown.isActive, began: shown.began.milliseconds,
             ends: shown.ends.milliseconds,

@@ -75,7 +75,9 @@ final class DevelopmentParts: Sendable {
         }
         store = base.store
         (log, clock) = (base.log.events, base.clock)
-        captures = CapturedRequests(base.settings.store == .memory ? nil : base.folder.capturedFolder)
+        captures = CapturedRequests(base.settings.store == .memory ? nil : base.folder.capturedFolder) {
+            journal.nextNumber()
+        }
         // The requests of an earlier start keep their numbers.
         journal.beginNumbers(after: captures.lastNumber)
         // Rehearsals use the machine's time, which a virtual clock does not advance.

@@ -7,6 +7,7 @@ import Matching
 import NIOCore
 import Notifications
 import ProviderAPI
+import Stage
 
 /// Opens the listeners of each kind on the ports that the plan gives.
 struct ListenerOpening {
@@ -45,7 +46,7 @@ struct ListenerOpening {
     func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
-        channels: [Environment: ChannelAPI] = [:],
+        channels: [Environment: HTTP2StageService<ChannelAPI>] = [:],
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
         guard !channels.isEmpty else {

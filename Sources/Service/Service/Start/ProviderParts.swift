@@ -2,9 +2,11 @@ import BinaryAPI
 import Connections
 import Delivery
 import Foundation
+import HTTP2
 import Matching
 import Notifications
 import ProviderAPI
+import Stage
 import Trust
 import Upstream
 
@@ -46,10 +48,13 @@ struct ProviderParts: Sendable {
                 base, environment, tokens: tokens, delivery: delivery, broadcasts: broadcasts, grants: grantGateway,
                 development: environment == .development ? development : nil, forwarder: forwarder)
         }
-        let channelAPIs = apis.mapValues { ChannelAPI(provider: $0) }
+        let staged = apis.mapValues { HTTP2StageService($0, Self.stage(.http2, $0, base, development)) }
+        let channelAPIs = apis.mapValues {
+            HTTP2StageService(ChannelAPI(provider: $0), Self.stage(.channels, $0, base, development))
+        }
         let connects = ConnectGuard(
             .providerConnectRate, base.settings.providerConnects, budget: base.budget, log: base.limitLog)
-        provider = try await opening.open(.provider, apis, connects)
+        provider = try await opening.open(.provider, staged, connects)
         binary = try await opening.openBinary(
             .binary,
             base.byEnvironment { BinaryAPI(base, $0, delivery, $0 == .development ? development : nil) },
@@ -72,6 +77,24 @@ struct ProviderParts: Sendable {
             base.store, base.store, base.store.grantStore, forwarder, log: base.log.events, clock: base.clock)
         development?.setForwarder(forwarder)
         self.apis = apis
+    }
+
+    /// What tests see of a provider API, and do to it; nil in production.
+    private static func stage<API: HTTP2Service>(
+        _ interface: ProviderInterface,
+        _ api: ProviderAPI,
+        _ base: ServiceBase,
+        _ development: DevelopmentParts?,
+    ) -> HTTP2StageService<API>.Stage? where API.Peer == ProviderIdentity {
+        guard api.environment == .development, let development else { return nil }
+        let accounts = base.store
+        return HTTP2StageService<API>.Stage(
+            development.observation, api.environment, interface, silence: base.settings.provider.uncheckedSilence
+        ) { certificate in
+            certificate.flatMap {
+                accounts.current.team(ofCertificate: $0.serial, uid: $0.uid, foreignTeam: $0.foreignTeam)
+            }
+        }
     }
 
     /// The addresses of an environment.
@@ -108,7 +131,6 @@ extension ProviderAPI {
             names: development?.names, tokensByService: settings.tokensByService,
             firstSight: development?.acceptAny, acceptAnyFrom: settings.acceptAnyFrom,
             otherAddress: { [weak development] in development?.providerAddress(.production) },
-            observation: development?.observation,
             limits: settings.provider, limitLog: base.limitLog, clock: base.clock,
             forwarding: GatewayForwarding(
                 port: forwarder, name: name, held: base.store, captures: development?.captures),

@@ -2,6 +2,7 @@ import BinaryAPI
 import Connections
 import HTTP2
 import ProviderAPI
+import Stage
 import Trust
 
 /// Serves two protocols on one port: the legacy protocol, and the management of broadcast channels over HTTP/2. The
@@ -9,7 +10,7 @@ import Trust
 final class SharedPort<Legacy: CertifiedService>: ConnectionService {
     enum Service {
         case legacy(Legacy)
-        case channels(ChannelAPI)
+        case channels(HTTP2StageService<ChannelAPI>)
     }
 
     private let service: Service

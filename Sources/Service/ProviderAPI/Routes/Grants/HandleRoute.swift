@@ -1,0 +1,225 @@
+import Connections
+import Crypto
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+import Storage
+import Trust
+
+/// Carries out requests about handles and grants. They are no notifications: the delivery log and the journal have none of
+/// them.
+enum HandleRoute {
+    /// Carries out a request whose body has ended.
+    static func ended(
+        _ request: ProviderRequest,
+        _ asked: HandleRequest,
+        on stream: StreamID,
+        of connection: ProviderConnection,
+    ) {
+        do throws(Rejection) {
+            guard let grants = connection.api.grants else { throw Rejection(.badPath) }
+            guard connection.memory.isCurrent(connection.api) else { throw .accountsNotCurrent }
+            guard grants.admits(connection.peer, at: connection.second.uptimeNanoseconds) else {
+                connection.api.limitLog.limitExceeded(.gatewayAddressRate, peer: connection.peer)
+                throw .tooManyGatewayRequests
+            }
+            let body = request.body
+            request.isHandled = true
+            request.body = []
+            switch asked.action {
+            case .makeHandle: run(try handle(asked, body, grants, connection), on: stream, of: connection)
+            case .removeHandle(let handle):
+                let grant = try grant(asked, grants, connection)
+                run(
+                    { () async throws(StoreError) in
+                        guard try await grants.store.remove(handle, of: grant.id) else {
+                            return .failure(Rejection(.badPath, detail: "The grant has no such handle."))
+                        }
+                        return .success(nil)
+                    }, on: stream, of: connection)
+            case .makeGrant: run(try newGrant(body, grants, connection.api), on: stream, of: connection)
+            }
+        } catch {
+            refuse(request, on: stream, error, of: connection)
+        }
+    }
+
+    /// Answers with JSON, or without a body, or with a refusal.
+    private typealias Work = @Sendable () async throws(StoreError) -> Result<String?, Rejection>
+
+    private static func run(_ work: @escaping Work, on stream: StreamID, of connection: ProviderConnection) {
+        let connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
+        Task {
+            let result: Result<String?, Rejection>
+            do throws(StoreError) {
+                result = try await work()
+            } catch {
+                result = .failure(Rejection(.serviceUnavailable, detail: "The store cannot be used at present."))
+            }
+            connection.eventLoop.execute {
+                let connection = connection.value
+                guard let request = connection.requests[stream] else { return }
+                switch result {
+                case .success(let json): answer(request, on: stream, json, of: connection)
+                case .failure(let rejection): refuse(request, on: stream, rejection, of: connection)
+                }
+            }
+        }
+    }
+
+    // MARK: Handles
+
+    /// The grant whose client key the request has.
+    private static func grant(
+        _ asked: HandleRequest,
+        _ grants: GrantGateway,
+        _ connection: ProviderConnection,
+    ) throws(Rejection) -> Grant {
+        let api = connection.api
+        guard let key = asked.clientKey else {
+            throw Rejection(.forbidden, detail: "The header authorization must be bearer and a client key (ck_…).")
+        }
+        guard let grant = connection.memory.current(api).grant(withClientKey: key), grant.isActive,
+            grant.limits.expires.map({ api.clock.time.milliseconds < $0 }) ?? true
+        else {
+            throw Rejection(.forbidden, detail: "No grant has this client key, or the grant is suspended or has ended.")
+        }
+        guard grants.admits(grant.id, at: connection.second.uptimeNanoseconds) else {
+            api.limitLog.limitExceeded(.gatewayGrantRate, peer: connection.peer)
+            throw .tooManyGatewayRequests
+        }
+        return grant
+    }
+
+    private static func handle(
+        _ asked: HandleRequest,
+        _ body: [UInt8],
+        _ grants: GrantGateway,
+        _ connection: ProviderConnection,
+    ) throws(Rejection) -> Work {
+        let grant = try grant(asked, grants, connection)
+        guard let body = JSONObject(body), let bundleID = body[text: "bundleID"], let name = body[text: "environment"],
+            let digits = body[text: "token"]
+        else {
+            throw Rejection(.payloadEmpty, detail: "The body must be JSON with bundleID, environment and token.")
+        }
+        guard bundleID == grant.bundleID.rawValue,
+            let app = connection.memory.current(connection.api).apps[grant.bundleID]
+        else {
+            throw Rejection(.topicDisallowed, detail: "The grant is not for the app \(bundleID).")
+        }
+        guard let environment = Environment(rawValue: name) else {
+            throw Rejection(.payloadEmpty, detail: "The environment must be development or production.")
+        }
+        guard let token = Hexadecimal.bytes(digits), NamedTokens.byteCounts.contains(token.count),
+            let handle = grants.handleKey.handle(of: token, app: app.id, environment: environment, grant: grant.id)
+        else {
+            let allowed = NamedTokens.byteCounts
+            throw Rejection(
+                .badDeviceToken,
+                detail: DeviceToken.fault(in: digits)
+                    ?? "The token must be \(allowed.lowerBound) to \(allowed.upperBound) bytes in hexadecimal digits.")
+        }
+        let sealed: [UInt8]
+        do {
+            sealed = try grants.handleKey.seal(token, of: handle)
+        } catch {
+            throw Rejection(.internalServerError)
+        }
+        let stored = StoredHandle(
+            handle: handle, grant: grant.id, app: app.id, environment: environment, token: sealed,
+            registered: connection.api.clock.time)
+        let limit = grant.limits.maximumHandles
+        return { () async throws(StoreError) in
+            do throws(StoreError) {
+                try await grants.store.put([stored], limit: limit)
+            } catch  where error == .tooManyHandles(limit) {
+                return .failure(Rejection(.forbidden, detail: "The grant has \(limit) handles, and may not have more."))
+            }
+            return .success(#"{"handle":"\#(handle)"}"#)
+        }
+    }
+
+    // MARK: Grants
+
+    /// Makes a grant with an invitation.
+    private static func newGrant(
+        _ body: [UInt8],
+        _ grants: GrantGateway,
+        _ api: ProviderAPI,
+    ) throws(Rejection) -> Work {
+        guard let body = JSONObject(body), let code = body[text: "code"].flatMap({ ActivationCode($0) }),
+            let key = body[text: "publicKey"].flatMap({ try? SigningKey.publicKey(in: $0) })
+        else {
+            throw Rejection(
+                .payloadEmpty,
+                detail: "The body must be JSON with code and publicKey: a P-256 public key in PEM, or its uncompressed "
+                    + "point (X9.63) in Base64.")
+        }
+        let (accounts, now) = (api.accounts, api.clock.machineTime)
+        let publicKey = Array(key.x963Representation)
+        return { () async throws(StoreError) in
+            guard let invitation = try await grants.store.removeGrantInvitation(code.digest, at: now) else {
+                return .failure(Rejection(.forbidden, detail: "The code is unknown, was used or has expired."))
+            }
+            var random = SystemRandomNumberGenerator()
+            do throws(StoreError) {
+                guard let app = accounts.current.apps[invitation.bundleID] else {
+                    return .failure(Rejection(.topicDisallowed, detail: "The app \(invitation.bundleID) was deleted."))
+                }
+                let grant = Grant(
+                    id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: invitation.name,
+                    key: .random(using: &random), publicKey: publicKey, clientKey: GrantClientKey().text,
+                    limits: invitation.limits, made: now)
+                _ = try await accounts.apply(.createGrant(grant))
+                return .success(
+                    #"{"grant":"\#(grant.id)","teamID":"\#(grant.team)","keyID":"\#(grant.key)","#
+                        + #""clientKey":"\#(grant.clientKey)"}"#)
+            } catch {
+                // The grant was not made, so the instance may try again with the same code.
+                try await grants.store.invite(invitation, at: now)
+                guard error.code == .exists else { throw error }
+                return .failure(Rejection(.forbidden, detail: "This key was used before: make a new one."))
+            }
+        }
+    }
+
+    // MARK: Answers
+
+    private static func answer(
+        _ request: ProviderRequest,
+        on stream: StreamID,
+        _ json: String?,
+        of connection: ProviderConnection,
+    ) {
+        guard !request.isAnswered else { return }
+        request.isAnswered = true
+        var headers = HeaderBlock()
+        headers.append(":status", "200")
+        if json != nil { headers.append("content-type", "application/json") }
+        connection.session?.respond(stream, headers, body: json.map { ByteBuffer(string: $0) })
+    }
+
+    /// Refuses a request. The answer always says why, because the people who read it write apps and instances.
+    static func refuse(
+        _ request: ProviderRequest,
+        on stream: StreamID,
+        _ rejection: Rejection,
+        of connection: ProviderConnection,
+    ) {
+        guard !request.isAnswered else { return }
+        connection.markAnswered(request)
+        var headers = HeaderBlock()
+        headers.append(":status", String(rejection.reason.status))
+        headers.append("content-type", "application/json")
+        if rejection.reason == .tooManyRequests { headers.append("retry-after", "1") }
+        let body = ProviderResponse.body(rejection, hasDetail: true)
+        connection.session?.respond(stream, headers, body: request.isHead ? nil : body)
+    }
+}
+
+extension Rejection {
+    fileprivate static let tooManyGatewayRequests = Rejection(
+        .tooManyRequests, detail: "Too many requests about handles and grants: send again after a delay.")
+}

@@ -1,0 +1,150 @@
+import Delivery
+import HTTP2
+import Matching
+import NIOCore
+import Notifications
+import Storage
+import Synchronization
+import Trust
+
+/// Called from other threads. They share only ``lateForwarding``, behind its lock.
+extension ProviderConnection: ForwardingAnswers {
+    func add(_ answer: ForwardingAnswer, to ticket: UInt64) -> Bool {
+        lateForwarding.withLock { late in
+            defer { late.append((ticket, answer)) }
+            return late.isEmpty
+        }
+    }
+
+    func answersArrived() {
+        eventLoop.execute {
+            let answers = self.lateForwarding.withLock { late in
+                defer { late = [] }
+                return late
+            }
+            for (ticket, answer) in answers { UpstreamRoute.answered(StreamID(ticket: ticket), answer, of: self) }
+            self.memory.endBatch()
+        }
+    }
+}
+
+extension UpstreamRoute {
+    /// Answers a request as the upstream has, or keeps its notification if the upstream has not answered.
+    fileprivate static func answered(_ stream: StreamID, _ answer: ForwardingAnswer, of connection: ProviderConnection)
+    {
+        // The client may have cancelled the request meanwhile, or this is the answer to a copy.
+        guard let request = connection.requests[stream], case .upstream(let push) = request.kind, !push.isAnswered
+        else { return }
+        push.isAnswered = true
+        if case .failed = answer, let refusal = endOfGrant(request, push, of: connection) {
+            connection.record(.rejected(refusal.reason), request)
+            return connection.refuse(request, on: stream, refusal)
+        }
+        switch answer {
+        case .answered(let told):
+            let own = ComparedAnswer.difference(own: push, told)
+            connection.record(
+                .answered(status: UInt16(clamping: told.status), reason: told.reason, own: own), request)
+            respond(told, to: request, push, own: own, on: stream, of: connection)
+        case .failed(let cause, let mayHaveBeenTaken):
+            let more = mayHaveBeenTaken ? " It may have accepted the notification." : ""
+            let unavailable = Rejection(
+                .serviceUnavailable, detail: "The upstream has not answered: \(cause)\(more)")
+            if let pushed = push.copy {
+                return hold(pushed, of: request, push, otherwise: unavailable, on: stream, of: connection)
+            }
+            connection.record(.rejected(.serviceUnavailable), request)
+            connection.refuse(request, on: stream, unavailable)
+        }
+    }
+
+    /// The refusal of a request that waited for the upstream while its grant was suspended or revoked; nil otherwise.
+    private static func endOfGrant(
+        _ request: ProviderRequest,
+        _ push: UpstreamPush,
+        of connection: ProviderConnection,
+    ) -> Rejection? {
+        guard push.grant != nil else { return nil }
+        do throws(Rejection) {
+            try connection.checkAgain(request, to: push.app.id, deletion: .deleted(push.topic))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Gives the client the upstream's answer.
+    private static func respond(
+        _ told: UpstreamAnswer,
+        to request: ProviderRequest,
+        _ push: UpstreamPush,
+        own: String?,
+        on stream: StreamID,
+        of connection: ProviderConnection,
+    ) {
+        if let scene = request.scene {
+            var answer = RequestAnswer(status: told.status, reason: told.reason)
+            answer.own = own
+            let mayAnswer = scene.mayAnswer(answer) {
+                respond(told, to: request, push, own: own, on: stream, of: connection)
+            }
+            guard mayAnswer else { return }
+        }
+        GrantRoute.answered(request, push, told, of: connection)
+        request.isAnswered = true
+        let id = request.identify(using: &connection.random)
+        let (headers, body) = connection.response.forwarded(told, id)
+        connection.session?.respond(stream, headers, body: request.isHead ? nil : body)
+    }
+
+    /// Keeps a notification that could not be forwarded. The client gets 200 when it is on disk.
+    /// - Parameter unavailable: the answer if it cannot be kept.
+    private static func hold(
+        _ pushed: ForwardedPush,
+        of request: ProviderRequest,
+        _ push: UpstreamPush,
+        otherwise unavailable: Rejection,
+        on stream: StreamID,
+        of connection: ProviderConnection,
+    ) {
+        guard let forwarding = connection.api.forwarding else { return }
+        guard let expires = heldUntil(request.expiration.present ?? .unspecified, push.upstream, connection.api) else {
+            connection.record(.rejected(.serviceUnavailable), request)
+            return connection.refuse(request, on: stream, unavailable)
+        }
+        let held = HeldPush(pushed, of: push.upstream.place, handle: request.handle, expires: expires)
+        let connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
+        Task {
+            let isHeld: Bool
+            do throws(StoreError) {
+                try await forwarding.held.hold(held)
+                isHeld = true
+            } catch {
+                isHeld = false
+            }
+            connection.eventLoop.execute {
+                let connection = connection.value
+                guard let request = connection.requests[stream] else { return }
+                connection.record(isHeld ? .held : .rejected(.serviceUnavailable), request)
+                if isHeld {
+                    connection.accept(request, on: stream)
+                } else {
+                    connection.refuse(request, on: stream, unavailable)
+                }
+            }
+        }
+    }
+
+    /// Until when a notification is kept; nil if it must not be.
+    private static func heldUntil(_ expiration: Expiration, _ upstream: AppUpstream, _ api: ProviderAPI) -> Timestamp? {
+        let (now, limit) = (api.clock.time, upstream.hold)
+        let latest = now.advanced(by: .milliseconds(Int64(clamping: limit)))
+        switch expiration {
+        case .immediately: return nil
+        case .unspecified: return latest
+        case .at(let seconds):
+            let end = api.clock.serviceTime(ofClient: Timestamp(seconds: seconds))
+            return end > now ? min(end, latest) : nil
+        }
+    }
+}
