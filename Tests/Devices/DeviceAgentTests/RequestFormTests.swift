@@ -11,7 +11,7 @@ import Testing
             try await withAgentFolder { folder in
                 try await AgentRig.run(on: service, folder: folder) { rig in
                     let address = try SocketAddress(unixDomainSocketPath: rig.agent.settings.socket)
-                    for form in RawHTTP.refused {
+                    for form in RawHTTP.refusedOnSockets {
                         let statuses = try await RawHTTP.statuses(form.bytes("/openapi.json"), at: address)
                         #expect(statuses == form.statuses, "\(form.name)")
                     }

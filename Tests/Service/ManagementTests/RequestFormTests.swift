@@ -17,8 +17,8 @@ import Testing
 
     @Test func `A request that is not certain is refused, and nothing behind it is read`() async throws {
         try await TestService.run { test in
-            for address in try addresses(test) {
-                for form in RawHTTP.refused {
+            for (address, refused) in zip(try addresses(test), [RawHTTP.refused, RawHTTP.refusedOnSockets]) {
+                for form in refused {
                     let statuses = try await RawHTTP.statuses(form.bytes("/health"), at: address)
                     #expect(statuses == form.statuses, "\(form.name) at \(address)")
                 }

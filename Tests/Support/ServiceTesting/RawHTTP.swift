@@ -55,6 +55,9 @@ enum RawHTTP {
         }
     }
 
+    /// What every server refuses on a Unix socket too, where a request may lack the host.
+    static let refusedOnSockets = refused.filter { $0.name != "no host" }
+
     /// What every server refuses (RFC 9112, 3.2, 6.1 and 6.3).
     static let refused: [Case] = [
         get("no host", [400]), get("two hosts", [400], "host: localhost", "host: evil.example"),
