@@ -33,7 +33,7 @@ struct InstallationTests {
             body == """
                 {"activities":{"order-17":"01"},"appTags":["news"],"appValues":{"name":"Anna"},"appVersion":"2.1",\
                 "bundleID":"com.example.shop","deviceToken":"00fc","environment":"production",\
-                "languages":["sv-SE","en"],"timeZone":"Europe\\/Stockholm","tokens":{"fileprovider":"02"},"user":"anna"}
+                "languages":["sv-SE","en"],"timeZone":"Europe/Stockholm","tokens":{"fileprovider":"02"},"user":"anna"}
                 """)
         let bare = AppInstallation(deviceToken: "00fc", environment: .development, languages: [], timeZone: nil)
         #expect(
