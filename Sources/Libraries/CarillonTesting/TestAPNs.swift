@@ -109,6 +109,7 @@ public final class TestAPNs: Sendable {
         settings.clock = configuration.hasVirtualClock ? .virtual : .system
         settings.accept = configuration.acceptsAny ? .any : .known
         settings.shutdownTimeout = .seconds(1)
+        settings.useLimitsForTests()
         let service: CarillonService
         do {
             service = try await CarillonService.start(

@@ -11,13 +11,17 @@ import Trust
 /// metrics and the delivery log.
 package final class ManagementAPI: Sendable {
     let parts: ManagementParts
-    let streams = StreamBudget()
+    let streams: StreamBudget
     let console = ConsoleSessions()
     /// Counts the requests over the network that show no key, and by themselves those that ask for the service's state: a
     /// flood of others must not let a supervisor believe that the service is dead.
     private let withoutKey = Mutex((others: RateBucket(), probes: RateBucket()))
 
-    package init(_ parts: ManagementParts) { self.parts = parts }
+    /// - Parameter streams: how many streams and waits may be open.
+    package init(_ parts: ManagementParts, streams: Int = ManagementLimits.streams) {
+        self.parts = parts
+        self.streams = StreamBudget(limit: streams)
+    }
 
     var accounts: any Accounts { parts.accounts }
     var authority: CertificateAuthority { parts.authority }

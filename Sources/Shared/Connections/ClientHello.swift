@@ -13,6 +13,9 @@ package struct ClientHello: Sendable, Hashable {
 
     package var offersHTTP2: Bool { protocols.contains("h2") }
 
+    /// Whether the client offers protocols, and HTTP/2 is not among them.
+    package var offersOnlyOthers: Bool { !protocols.isEmpty && !offersHTTP2 }
+
     /// The result of reading one.
     package enum Reading: Sendable, Hashable {
         /// The bytes are only the beginning of a ClientHello.

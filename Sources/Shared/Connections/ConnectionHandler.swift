@@ -47,8 +47,9 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         }
         isSecured = true
         let hello = ClientHelloHandler { [self] hello in
-            if let cause = hello.flatMap(Service.refusal) {
+            if let hello, let cause = Service.refusal(of: hello) {
                 accepted.report("A client was refused before its TLS handshake", cause)
+                tls(hello, accepted.remote).observation?.ended(HandshakeEnd(refusal: cause, of: hello))
                 return .refuse
             }
             service = choice.service(for: hello)
