@@ -7,7 +7,8 @@ enum RequestLine {
     static func text(of request: [String: JSONValue]) -> String {
         func text(_ key: String) -> String? { request[key]?.string }
         guard text("outcome") != "failed" else {
-            return "#\(shown(request["number"])), a connection of \(text("client") ?? "a client") failed: \(text("cause") ?? "")"
+            return
+                "#\(shown(request["number"])), a connection of \(text("client") ?? "a client") failed: \(text("cause") ?? "")"
         }
         let status = request["status"].map { ([shown($0)] + [text("reason")].compactMap { $0 }).joined(separator: " ") }
         var parts = ["#" + shown(request["number"]), status ?? "no answer yet"]

@@ -8,7 +8,8 @@ final class TemporaryFiles: Sendable {
     /// Writes a file, and returns its path.
     func write(_ text: String, as name: String) throws -> String {
         try folder.withLock { folder in
-            let place = folder ?? FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString)")
+            let place =
+                folder ?? FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString)")
             if folder == nil {
                 try FileManager.default.createDirectory(
                     at: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

@@ -58,7 +58,8 @@ struct WaitExplanation: Decodable {
 
     /// Alerts of a client that does not trust a certificate (RFC 8446, 6.2).
     private static let distrust: Set<String> = [
-        "bad_certificate", "unsupported_certificate", "certificate_revoked", "certificate_expired", "certificate_unknown",
+        "bad_certificate", "unsupported_certificate", "certificate_revoked", "certificate_expired",
+        "certificate_unknown",
         "unknown_ca",
     ]
 
@@ -69,12 +70,16 @@ struct WaitExplanation: Decodable {
         if case .array(let offered)? = connection["protocols"] {
             let names = offered.compactMap(\.string).joined(separator: ", ")
             let how = names.isEmpty ? "it sent a request of HTTP/1" : "it offered only \(names)"
-            return "The backend does not speak HTTP/2 (\(how)): APNs takes nothing else, so send with a client for HTTP/2."
+            return
+                "The backend does not speak HTTP/2 (\(how)): APNs takes nothing else, so send with a client for HTTP/2."
         }
         let isDistrust = alert.map(distrust.contains) ?? cause.hasPrefix("the client ended the connection")
-        guard isDistrust else { return "A connection of \(connection["client"]?.string ?? "a client") failed: \(cause)." }
+        guard isDistrust else {
+            return "A connection of \(connection["client"]?.string ?? "a client") failed: \(cause)."
+        }
         let how = alert.map { "its alert is \($0)" } ?? cause
-        return "The backend does not trust the service (\(how)): let it trust the authority in apns.authorityPEM, and connect "
+        return
+            "The backend does not trust the service (\(how)): let it trust the authority in apns.authorityPEM, and connect "
             + "to \(host)."
     }
 }

@@ -156,7 +156,8 @@ struct ServeCommand: AsyncParsableCommand {
             logger.warning(
                 "The setting management-key is empty, so it counts as none",
                 metadata: [
-                    "advice": "set CARILLON_MANAGEMENT_KEY to a key, or take the one that the service has made: management.key"
+                    "advice":
+                        "set CARILLON_MANAGEMENT_KEY to a key, or take the one that the service has made: management.key"
                 ])
         }
         let service = try await CarillonService.start(settings, logger: logger)

@@ -19,13 +19,13 @@ struct TroubleOptions: ParsableArguments {
     var reset = false
 
     @Option(help: ArgumentHelp("End the connection with GOAWAY at each so many requests.", valueName: "number"))
-    var goawayEvery: Int?
+    var goawayEvery: Int64?
 
     @Option(help: ArgumentHelp("The part of the requests that have the trouble, as in 0.1.", valueName: "share"))
     var share: Double?
 
     @Option(help: ArgumentHelp("The number of requests, from the first, that have the trouble.", valueName: "number"))
-    var first: Int?
+    var first: Int64?
 
     @Option(help: ArgumentHelp("Only the requests of this team.", valueName: "team-id"))
     var team: String?
@@ -41,11 +41,13 @@ struct TroubleOptions: ParsableArguments {
         }
         var rules: [JSONValue] = []
         if let goawayEvery {
-            guard goawayEvery > 0 else { throw ValidationError("--goaway-every is \(goawayEvery); it takes 1 or more.") }
+            guard goawayEvery > 0 else {
+                throw ValidationError("--goaway-every is \(goawayEvery); it takes 1 or more.")
+            }
             rules.append(
                 rule(
                     "goaway-every \(goawayEvery)", ["goAway": ["reason": "Shutdown"]],
-                    when: ["every": .integer(Int64(goawayEvery))]))
+                    when: ["every": .integer(goawayEvery)]))
         }
         if let (name, fault) = faults.first { rules.append(rule(name, fault, when: try condition())) }
         guard !rules.isEmpty else {
@@ -67,7 +69,8 @@ struct TroubleOptions: ParsableArguments {
         var faults: [(name: String, fault: JSONValue)] = []
         if let reason {
             guard Rejection.Reason(rawValue: reason) != nil else {
-                throw ValidationError("There is no reason \(reason); ServiceUnavailable and TooManyRequests are two of them.")
+                throw ValidationError(
+                    "There is no reason \(reason); ServiceUnavailable and TooManyRequests are two of them.")
             }
             faults.append(("reason \(reason)", ["answer": ["reason": .string(reason)]]))
         }
@@ -81,11 +84,13 @@ struct TroubleOptions: ParsableArguments {
         switch (share, first) {
         case (nil, nil): return nil
         case (let share?, nil):
-            guard share > 0, share <= 1 else { throw ValidationError("--share is \(share); it takes a number up to 1.") }
+            guard share > 0, share <= 1 else {
+                throw ValidationError("--share is \(share); it takes a number up to 1.")
+            }
             return ["share": .number(share)]
         case (nil, let first?):
             guard first > 0 else { throw ValidationError("--first is \(first); it takes 1 or more.") }
-            return ["first": .integer(Int64(first))]
+            return ["first": .integer(first)]
         case (.some, .some): throw ValidationError("Name --share or --first, and not both.")
         }
     }

@@ -130,7 +130,9 @@ struct TestAPNsTests {
         }
         #expect(error?.cause.contains("does not answer (it did not answer in time)") == true, "\(error?.cause ?? "")")
         // It was silent, so the next request has a shorter limit.
-        let next = await #expect(throws: TestAPNsError.self) { let _: Ignored = try await calls.ask("GET", "/v1/teams") }
+        let next = await #expect(throws: TestAPNsError.self) {
+            let _: Ignored = try await calls.ask("GET", "/v1/teams")
+        }
         #expect(next?.cause.contains("it did not answer in time") == true, "\(next?.cause ?? "")")
         try await listener.close()
     }
@@ -184,7 +186,8 @@ struct TestAPNsTests {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
+                    try channel.pipeline.syncOperations.addHandler(
+                        NIOSSLClientHandler(context: context, serverHostname: nil))
                 }
             }
             .connect(host: team.host, port: team.port).get()

@@ -185,7 +185,9 @@ struct ManagementConnectionTests {
         let entries = channels.enumerated().map {
             ConnectionTable.Entry($0.element, now: .uptimeNanoseconds(0) + .seconds(Int64($0.offset)))
         }
-        for (second, entry) in entries.enumerated() { entry.setIdle(since: .uptimeNanoseconds(0) + .seconds(Int64(second))) }
+        for (second, entry) in entries.enumerated() {
+            entry.setIdle(since: .uptimeNanoseconds(0) + .seconds(Int64(second)))
+        }
         #expect(table.add(entries[0]) && table.add(entries[1]))
         entries[0].setIdle(since: nil)
         #expect(table.add(entries[2]))

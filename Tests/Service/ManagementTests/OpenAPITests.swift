@@ -70,7 +70,7 @@ struct OpenAPITests {
         let reference: JSONValue = ["$ref": "#/components/schemas/WaitedInVain"]
         #expect(timedOut["content"] == ["application/json": ["schema": reference]])
         #expect(schemas["WaitedInVain"] != nil && schemas["NearMiss"] != nil)
-        let answer: JSONValue = ["matched": 1, "nearest": [["request": [:], "differs": ["topic"]]]]
+        let answer: JSONValue = ["matched": 1, "nearest": [["request": [:], "differs": ["topic"]]], "failed": [[:]]]
         try ManagementSchemas.waitedInVain.check(answer)
         #expect(throws: (any Error).self) { try ManagementSchemas.waitedInVain.check(["status": 408]) }
     }

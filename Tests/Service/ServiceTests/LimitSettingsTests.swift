@@ -26,7 +26,8 @@ struct LimitSettingsTests {
         #expect(inMemory.providerConnects.open == Settings().providerConnects.open)
 
         let variables = [
-            "CARILLON_STORE": "memory", "CARILLON_LIMIT_PROVIDER_CONNECT_BURST": "7", "CARILLON_LIMIT_COURIER_CONNECT_RATE": "8",
+            "CARILLON_STORE": "memory", "CARILLON_LIMIT_PROVIDER_CONNECT_BURST": "7",
+            "CARILLON_LIMIT_COURIER_CONNECT_RATE": "8",
             "CARILLON_LIMIT_MANAGEMENT_STREAMS": "9",
         ]
         var chosen = Settings()

@@ -322,7 +322,8 @@ struct RequestJournalTests {
     @Test func `A wait that times out names the newest connections that failed without a rehearsal`() async {
         let journal = Self.journal()
         let results: [HandshakeResult] = [
-            .alert("unknown_ca"), .clientEnded, .withoutHTTP2(offered: ["http/1.1"]), .withoutHTTP2(offered: []), .leftUnused,
+            .alert("unknown_ca"), .clientEnded, .withoutHTTP2(offered: ["http/1.1"]), .withoutHTTP2(offered: []),
+            .leftUnused,
             .failed("something else"), .completed,
         ]
         for (number, result) in results.enumerated() {
@@ -341,10 +342,15 @@ struct RequestJournalTests {
         #expect(nearest.isEmpty)
         #expect(failed.map { $0.facts.failedHandshake?.result } == results.dropFirst().dropLast().reversed())
         #expect(journal.newest == 7)
-        #expect(failed[3].json.contains(#""protocols":["http/1.1"],"cause":"the client offers http/1.1 and not HTTP/2 (h2)""#))
+        #expect(
+            failed[3].json.contains(
+                #""protocols":["http/1.1"],"cause":"the client offers http/1.1 and not HTTP/2 (h2)""#))
         #expect(failed[2].json.contains(#""protocols":[],"cause":"the client speaks HTTP/1"#))
         // The report has the handshakes themselves.
-        #expect(journal.handshakes.map(\.result) == results.prefix(3) + [.failed("something else"), .alert("certificate_expired")])
+        #expect(
+            journal.handshakes.map(\.result) == results.prefix(3) + [
+                .failed("something else"), .alert("certificate_expired"),
+            ])
     }
 
     @Test(arguments: [0, 1, 2])

@@ -123,7 +123,8 @@ struct ContainerSettingsTests {
             #expect((ready["management"]?["key"]?.text == key) != key.isEmpty)
             child.signal(SIGTERM)
             let finished = await child.finished()
-            #expect(finished.errors.contains("The setting management-key is empty, so it counts as none") == key.isEmpty)
+            #expect(
+                finished.errors.contains("The setting management-key is empty, so it counts as none") == key.isEmpty)
         }
     }
 

@@ -68,7 +68,8 @@ import Testing
             for (options, status, output) in [
                 (["--reason", "TooManyRequests", "--first", "1"], 0 as Int32, "429"),
                 (["--reason", "ServiceUnavailable", "--share", "1"], 0, "503"), (["--goaway-every", "1"], 0, "200"),
-                (["--slow", "PT0.1S", "--ttl", "PT1M"], 0, "200"), (["--slow", "PT0.1S", "--goaway-every", "100"], 0, "200"),
+                (["--slow", "PT0.1S", "--ttl", "PT1M"], 0, "200"),
+                (["--slow", "PT0.1S", "--goaway-every", "100"], 0, "200"),
             ] {
                 let begun = try await service.carillon(["rehearse"] + options)
                 #expect(begun.status == 0, "\(begun.errors)")
@@ -84,8 +85,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], "Name a trouble"), (["--share", "0.1"], "Name the trouble too"), (["--reason", "Busy"], "There is no reason Busy"),
-        (["--slow", "2"], "takes a duration"), (["--hang", "--reset"], "Name one of"), (["--hang", "--share", "2"], "up to 1"),
+        ([], "Name a trouble"), (["--share", "0.1"], "Name the trouble too"),
+        (["--reason", "Busy"], "There is no reason Busy"),
+        (["--slow", "2"], "takes a duration"), (["--hang", "--reset"], "Name one of"),
+        (["--hang", "--share", "2"], "up to 1"),
         (["--hang", "rehearsal.json"], "not both"), (["--goaway-every", "0"], "takes 1 or more"),
         (["--goaway-every", "10", "--share", "0.1"], "--share and --first are for"),
     ])
