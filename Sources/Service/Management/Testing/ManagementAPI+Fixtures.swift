@@ -53,7 +53,8 @@ extension ManagementAPI {
     private func describe(_ testing: ManagementTesting) -> JSONValue {
         var members = testing.service().members
         members["journal"] = [
-            "keep": .integer(Int64(testing.journal.keep)), "newest": .integer(Int64(clamping: testing.journal.newest)),
+            "keep": .integer(Int64(clamping: testing.journal.keep)),
+            "newest": .integer(Int64(clamping: testing.journal.newest)),
         ]
         return .object(members)
     }
