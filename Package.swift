@@ -328,7 +328,7 @@ let package = Package(
             ]),
         tests(
             "Tests/Libraries/CarillonTestingTests",
-            ["Matching", "APNSProvider", "CarillonTesting", nioCore, nioPosix]),
+            ["Matching", "APNSProvider", "Management", "CarillonTesting", nioCore, nioPosix, nioSSL]),
         // MARK: Tests/Shared
         tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
         tests("Tests/Shared/RatesTests", ["Rates"]),

@@ -658,7 +658,7 @@ class RehearsalTests(ConsoleCase):
         with self.assertRaises(subprocess.CalledProcessError):
             self.provider.send({"aps": {"alert": "Never"}})
         self.console.show("#/notifications")
-        self.console.open("TLS handshake failed: the client sent the alert certificate_expired")
+        self.console.open("Connection failed: the client sent the alert certificate_expired")
         self.console.wait_for_text("Rule of a rehearsal\nexpired\nServer name\nlocalhost", "dl")
         self.assertEqual(self.console.all("main form, .timeline"), [])
         self.check_nothing_harmful()

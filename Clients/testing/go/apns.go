@@ -44,6 +44,8 @@ type APNs struct {
 	waitLimit  time.Duration
 	rehearsals []*Rehearsal
 	folder     string
+	// since is the number of the newest entry of the journal from before the test.
+	since int
 }
 
 func newAPNs(t TB, c *carillon, wanted settings) (*APNs, error) {
@@ -64,8 +66,9 @@ func newAPNs(t TB, c *carillon, wanted settings) (*APNs, error) {
 			TeamID string
 			Keys   []struct{ KeyID, PrivateKey string }
 		}
+		Service struct{ Journal struct{ Newest int } }
 	}
-	if _, err := c.ask("POST", "/v1/fixtures", object{"teams": []object{team}}, &made, limit); err != nil {
+	if _, err := c.ask("POST", "/v1/fixtures", object{"teams": []object{team}}, &made); err != nil {
 		return nil, err
 	}
 	if len(made.Teams) == 0 || len(made.Teams[0].Keys) == 0 {
@@ -83,7 +86,7 @@ func newAPNs(t TB, c *carillon, wanted settings) (*APNs, error) {
 	apns := &APNs{
 		URL: "https://" + c.provider, Host: host, Port: number, BinaryAddress: c.binary, CAPEM: c.caPEM, RootCAs: c.roots,
 		TeamID: made.Teams[0].TeamID, KeyID: key.KeyID, PrivateKey: key.PrivateKey, BundleID: bundleID,
-		t: t, carillon: c, scope: object{}, waitLimit: wanted.waitLimit,
+		t: t, carillon: c, scope: object{}, waitLimit: wanted.waitLimit, since: made.Service.Journal.Newest,
 	}
 	// A backend with data of its own has a team of its own.
 	if c.accept != "any" {
@@ -92,9 +95,6 @@ func newAPNs(t TB, c *carillon, wanted settings) (*APNs, error) {
 	apns.Clock = &Clock{apns}
 	return apns, nil
 }
-
-// limit is the longest time of a request that waits for nothing.
-const limit = 30 * time.Second
 
 func given(pairs ...string) object {
 	values := object{}
@@ -108,7 +108,7 @@ func given(pairs ...string) object {
 
 func (a *APNs) must(method, path string, body, result any) {
 	a.t.Helper()
-	if _, err := a.carillon.ask(method, path, body, result, limit); err != nil {
+	if _, err := a.carillon.ask(method, path, body, result); err != nil {
 		a.t.Fatalf("%v", err)
 	}
 }
@@ -118,21 +118,12 @@ func (a *APNs) must(method, path string, body, result any) {
 func (a *APNs) end() {
 	a.t.Helper()
 	if a.t.Failed() {
-		if seen, err := a.seen(nil); err == nil {
-			lines := []string{"what the backend sent to apns:"}
-			for _, request := range seen {
-				lines = append(lines, request.String())
-			}
-			if len(seen) == 0 {
-				lines = append(lines, "nothing")
-			}
-			a.t.Logf("%s", strings.Join(lines, "\n  "))
-		}
+		a.t.Logf("what the backend sent to apns:\n  %s", strings.Join(a.Sent(), "\n  "))
 	}
 	for _, rehearsal := range a.rehearsals {
-		_, _ = a.carillon.ask("DELETE", "/v1/rehearsals/"+rehearsal.id, nil, nil, limit)
+		_, _ = a.carillon.ask("DELETE", "/v1/rehearsals/"+rehearsal.id, nil, nil)
 	}
-	_, _ = a.carillon.ask("DELETE", "/v1/teams/"+a.TeamID, nil, nil, limit)
+	_, _ = a.carillon.ask("DELETE", "/v1/teams/"+a.TeamID, nil, nil)
 	if a.folder != "" {
 		_ = os.RemoveAll(a.folder)
 	}
@@ -212,6 +203,43 @@ func (a *APNs) Requests(match Match) []Request {
 	return requests
 }
 
+// Sent returns the newest requests of the backend, each in one line of text. If there is none, it returns the connections that
+// failed. The log of a failed test has them.
+func (a *APNs) Sent() []string {
+	seen, err := a.seen(nil)
+	if err == nil && len(seen) == 0 {
+		query := url.Values{"outcome": {"failed"}, "after": {strconv.Itoa(a.since)}, "limit": {strconv.Itoa(shownRequests)}}
+		_, err = a.carillon.ask("GET", "/v1/requests?"+query.Encode(), nil, &seen)
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(seen) > shownRequests {
+		seen = seen[len(seen)-shownRequests:]
+	}
+	lines := []string{}
+	for _, request := range seen {
+		lines = append(lines, request.String())
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "nothing")
+	}
+	return lines
+}
+
+// shownRequests is the number of requests that a failed test shows: a person reads no more.
+const shownRequests = 20
+
+// checkJournal returns an error if the journal is off: then nobody knows what was sent.
+func (a *APNs) checkJournal() error {
+	var journal struct{ Keep int }
+	if _, err := a.carillon.ask("GET", "/v1/journal", nil, &journal); err != nil || journal.Keep > 0 {
+		return err
+	}
+	return fmt.Errorf("the journal of the Carillon at %s is off, so nobody knows what was sent: start it with --journal 10000",
+		a.carillon.url)
+}
+
 const page = 1000
 
 func (a *APNs) seen(match Match) ([]Request, error) {
@@ -230,11 +258,14 @@ func (a *APNs) seen(match Match) ([]Request, error) {
 	var requests []Request
 	for {
 		var more []Request
-		if _, err := a.carillon.ask("GET", "/v1/requests?"+query.Encode(), nil, &more, limit); err != nil {
+		if _, err := a.carillon.ask("GET", "/v1/requests?"+query.Encode(), nil, &more); err != nil {
 			return nil, err
 		}
 		requests = append(requests, more...)
 		if len(more) < page {
+			if len(requests) == 0 {
+				return nil, a.checkJournal()
+			}
 			return requests, nil
 		}
 		query.Set("after", strconv.Itoa(more[page-1].Number))
@@ -259,14 +290,15 @@ func (a *APNs) WaitFor(timeout time.Duration, count int, match Match) ([]Request
 		Requests []Request
 		Matched  int
 		Nearest  []miss
+		Failed   []Request
 	}
 	body := object{"match": own, "count": count, "timeout": iso8601(timeout)}
-	status, err := a.carillon.ask("POST", "/v1/requests/wait", body, &seen, timeout+limit)
+	status, err := a.carillon.wait(timeout, "/v1/requests/wait", body, &seen)
 	if err != nil {
 		return nil, err
 	}
 	if status == http.StatusRequestTimeout {
-		return nil, errors.New(explanation(own, count, timeout, seen.Matched, seen.Nearest, a.URL))
+		return nil, errors.New(a.explanation(own, count, timeout, seen.Matched, seen.Nearest, seen.Failed))
 	}
 	return seen.Requests, nil
 }

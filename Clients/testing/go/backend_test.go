@@ -50,6 +50,7 @@ type answer struct {
 	Status int
 	APNSID string
 	Reason string
+	Detail string
 }
 
 func (b *backend) notify(token, payload string) answer {

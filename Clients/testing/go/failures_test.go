@@ -4,12 +4,18 @@ package carillontest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -70,7 +76,7 @@ func TestWaitExplains(t *testing.T) {
 	apns := New(t)
 	// Not accepted, because nobody has this key.
 	request := object{"token": "00fc13adff785122", "topic": apns.BundleID, "payload": object{"aps": object{"alert": "Hello"}}}
-	if _, err := apns.carillon.ask("POST", "/v1/notifications", request, nil, limit); err != nil {
+	if _, err := apns.carillon.ask("POST", "/v1/notifications", request, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err := apns.WaitFor(100*time.Millisecond, 1, Match{"outcome": "delivered", "payload": object{"aps": object{"alert": "Bye"}}})
@@ -93,13 +99,163 @@ func TestWaitWithoutRequests(t *testing.T) {
 	}
 }
 
+// newTeam makes a team of a service that has no other test.
+func newTeam(t *testing.T, c *carillon) *APNs {
+	t.Helper()
+	apns, err := newAPNs(t, c, settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(apns.end)
+	return apns
+}
+
+// waitForFailure waits until connections of the test's service have failed. The team of the test sees no failed connection.
+func waitForFailure(t *testing.T, c *carillon, count int) {
+	t.Helper()
+	body := object{"match": object{"outcome": "failed"}, "count": count, "timeout": "PT60S"}
+	if status, err := c.wait(time.Minute, "/v1/requests/wait", body, nil); err != nil || status != 200 {
+		t.Fatal(status, err)
+	}
+}
+
+func TestBackendWithoutTrust(t *testing.T) {
+	c := startUsual(t)
+	apns := newTeam(t, c)
+	if _, err := http.Post(apns.URL+"/3/device/00", "application/json", strings.NewReader("{}")); err == nil {
+		t.Fatal("the client trusts every certificate")
+	}
+	waitForFailure(t, c, 1)
+	_, err := apns.WaitFor(0, 1, nil)
+	contains(t, err, "its alert is bad_certificate", "let it trust the authority in apns.RootCAs, apns.CAPEM or apns.CAFile()",
+		"\n0 requests matched within 0s, instead of 1.")
+	if !strings.HasPrefix(err.Error(), "The backend does not trust the service (") {
+		t.Error(err)
+	}
+	contains(t, errors.New(apns.Sent()[0]), "#1, a connection of 127.0.0.1:", " failed: the client sent the alert bad_certificate")
+	// It is not the connection of a test that begins later.
+	_, err = newTeam(t, c).WaitFor(0, 1, nil)
+	contains(t, err, "The backend has sent nothing")
+}
+
+func TestBackendWithoutHTTP2(t *testing.T) {
+	c := startUsual(t)
+	apns := newTeam(t, c)
+	// A transport that is given its TLS offers HTTP/1.1, or nothing.
+	for count, protocols := range [][]string{{"http/1.1"}, nil} {
+		configuration := apns.TLS()
+		configuration.NextProtos = protocols
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: configuration}}
+		if _, err := client.Post(apns.URL+"/3/device/00", "application/json", strings.NewReader("{}")); err == nil {
+			t.Fatal("the service speaks HTTP/1")
+		}
+		waitForFailure(t, c, count+1)
+		_, err := apns.WaitFor(0, 1, nil)
+		how := "it sent a request of HTTP/1"
+		if count == 0 {
+			how = "it offered only http/1.1"
+		}
+		contains(t, err, "The backend does not speak HTTP/2 ("+how+"): APNs takes nothing else, so send with a client for HTTP/2.\n0 ")
+	}
+}
+
+func TestJournalThatIsOff(t *testing.T) {
+	apns := New(t, Options("--journal", "0"))
+	_, one := apns.WaitFor(0, 1, nil)
+	_, none := apns.WaitFor(0, 0, nil)
+	_, seen := apns.seen(nil)
+	for _, err := range []error{one, none, seen, errors.New(apns.Sent()[0])} {
+		contains(t, err, "is off, so nobody knows what was sent: start", "with --journal 10000")
+	}
+}
+
+// serve returns a client of a server that handles requests in place of the management API, and counts its connections.
+func serve(t *testing.T, limits limits, handle http.HandlerFunc) (*carillon, *httptest.Server, *atomic.Int32) {
+	t.Helper()
+	connections := &atomic.Int32{}
+	server := httptest.NewUnstartedServer(handle)
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	c := &carillon{url: server.URL, limits: limits}
+	if err := c.open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	t.Cleanup(server.CloseClientConnections)
+	return c, server, connections
+}
+
+func TestSilentService(t *testing.T) {
+	c, _, _ := serve(t, limits{10 * time.Minute, 50 * time.Millisecond}, func(_ http.ResponseWriter, request *http.Request) {
+		<-request.Context().Done()
+	})
+	_, err := c.wait(100*time.Millisecond, "/v1/requests/wait", object{}, nil)
+	contains(t, err, "does not answer (no answer within 150ms): check that it runs")
+	// It was silent, so the next request does not wait for ten minutes.
+	_, err = c.ask("GET", "/", nil, nil)
+	contains(t, err, "no answer within 50ms")
+}
+
+func TestServiceThatClosesConnections(t *testing.T) {
+	c, _, connections := serve(t, usualLimits, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	_, err := c.ask("POST", "/", object{}, nil)
+	contains(t, err, "closed the connection before its answer: if its log names a limit")
+	if connections.Load() != 1 {
+		t.Error(connections.Load())
+	}
+}
+
+func TestConnectionsAreKept(t *testing.T) {
+	var all sync.WaitGroup
+	all.Add(200)
+	c, server, connections := serve(t, usualLimits, func(response http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/together" {
+			all.Done()
+			all.Wait()
+		}
+		_, _ = response.Write([]byte("{}"))
+	})
+	var answered sync.WaitGroup
+	for number := 0; number < 200; number++ {
+		answered.Add(1)
+		go func() {
+			defer answered.Done()
+			if _, err := c.ask("GET", "/together", nil, nil); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	answered.Wait()
+	for number := 0; number < 200; number++ {
+		if _, err := c.ask("GET", "/", nil, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if connections.Load() != 200 {
+		t.Errorf("%d connections", connections.Load())
+	}
+	// The client may not have noticed it yet.
+	server.CloseClientConnections()
+	if _, err := c.ask("POST", "/", object{}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	_, err := New(t).WaitFor(0, 1, Match{"colour": "red"})
 	contains(t, err, "(POST /v1/requests/wait, 400, at /match/colour)")
 }
 
-func useProgram(t *testing.T, content string) {
+// useProgram lets CARILLON name a program with this content. A script says that it is this version of Carillon.
+func useProgram(t *testing.T, content string, version ...string) {
 	t.Helper()
+	if len(version) > 0 {
+		content = fmt.Sprintf("#!/bin/sh\ncase $1 in --version) echo %s; exit;; esac\n%s\n", version[0], content)
+	}
 	path := filepath.Join(t.TempDir(), "carillon")
 	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 		t.Fatal(err)
@@ -120,33 +276,45 @@ func TestProgramForAnotherMachine(t *testing.T) {
 }
 
 func TestProgramThatEnds(t *testing.T) {
-	useProgram(t, "#!/bin/sh\necho 'Error: the disk is full' >&2\nexit 3\n")
+	useProgram(t, "echo 'Error: the disk is full' >&2; exit 3", oldest)
 	_, err := start(usual)
-	contains(t, err, "did not start: exit status 3. It said:\n  Error: the disk is full")
+	contains(t, err, "did not start: it ended (exit status 3). It said:\n  Error: the disk is full")
 }
 
 func TestProgramThatIsNeverReady(t *testing.T) {
-	useProgram(t, "#!/bin/sh\nexec cat\n")
+	useProgram(t, "exec cat", oldest)
 	_, err := start(service{startTimeout: 200 * time.Millisecond})
-	contains(t, err, "was not ready within 200ms: give it a longer StartTimeout")
+	contains(t, err, "was not ready within 200ms; if it is slow, give it a longer StartTimeout")
 }
 
 func TestProgramThatClosesItsOutput(t *testing.T) {
-	useProgram(t, "#!/bin/sh\nexec cat >/dev/null\n")
+	useProgram(t, "exec cat >/dev/null", oldest)
 	_, err := start(usual)
-	contains(t, err, "did not start: exit status 0")
+	contains(t, err, "did not start: it ended (exit status 0)")
 }
 
 func TestProgramThatIsSomethingElse(t *testing.T) {
 	useProgram(t, "#!/bin/sh\necho Hello\n")
 	_, err := start(usual)
-	contains(t, err, "is not Carillon's program, or another version of it")
+	contains(t, err, `is not Carillon's program, and printed "Hello\n": correct the variable CARILLON, or remove it`)
+}
+
+func TestProgramThatSaysNothing(t *testing.T) {
+	t.Setenv("CARILLON", "/bin/false")
+	_, err := start(usual)
+	contains(t, err, "/bin/false is not Carillon's program, and ended (exit status 1): correct the variable CARILLON")
+}
+
+func TestOlderCarillon(t *testing.T) {
+	useProgram(t, "echo 'Error: Unknown option' >&2; exit 64", "0.1.9")
+	_, err := start(usual)
+	contains(t, err, "is Carillon 0.1.9, and this package needs 0.2.0 or newer: correct the variable CARILLON")
 }
 
 func TestPortInUse(t *testing.T) {
 	c := startUsual(t)
 	_, err := start(service{startTimeout: time.Minute, options: []string{"--management", c.management.Host}})
-	contains(t, err, "did not start: exit status 1. It said:\n")
+	contains(t, err, "did not start: it ended (exit status 1). It said:\n")
 }
 
 func TestServiceEnds(t *testing.T) {
@@ -167,7 +335,9 @@ func TestAttach(t *testing.T) {
 	_, err := attach("http://127.0.0.1:1", "", "")
 	contains(t, err, "the Carillon at http://127.0.0.1:1 does not answer")
 	_, err = attach(c.url, "wrong", "")
-	contains(t, err, "set CARILLON_MANAGEMENT_KEY to its key")
+	contains(t, err, "refuses the key: set CARILLON_MANAGEMENT_KEY to its key")
+	_, err = attach(c.url, "", "")
+	contains(t, err, "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set: set CARILLON_MANAGEMENT_KEY to its key")
 	_, err = attach("localhost", "", "")
 	contains(t, err, "set it to a URL such as http://localhost:2198")
 

@@ -2,13 +2,16 @@ package carillontest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -64,6 +67,49 @@ func environment() []string {
 	}
 	// Close the connections that clients have left open, instead of waiting for them.
 	return append(all, "CARILLON_LIMIT_SHUTDOWN_TIMEOUT=1")
+}
+
+// oldest is the oldest Carillon that this package works with.
+const oldest = "0.2.0"
+
+var versionForm = regexp.MustCompile(`^(\d+)\.(\d+)\.(\d+)(-\S+)?( \(.*\))?\s*$`)
+
+// version returns the version of a program, with its parts; nil if it is not Carillon's.
+func version(path string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	command := exec.CommandContext(ctx, path, "--version")
+	command.Env = environment()
+	text, err := command.Output()
+	if err != nil {
+		return nil
+	}
+	return versionForm.FindStringSubmatch(string(text))
+}
+
+// notStarted is the error of a program that is not a service; happened is what it did.
+func notStarted(path, happened, said string) error {
+	advice := "name Carillon's in the variable CARILLON"
+	if os.Getenv("CARILLON") != "" {
+		advice = "correct the variable CARILLON, or remove it"
+	}
+	parts := version(path)
+	if parts == nil {
+		return fmt.Errorf("%s is not Carillon's program, and %s: %s%s", path, happened, advice, said)
+	}
+	needed := versionForm.FindStringSubmatch(oldest)
+	for place := 1; place <= 3; place++ {
+		has, _ := strconv.Atoi(parts[place])
+		wants, _ := strconv.Atoi(needed[place])
+		if has != wants {
+			if has < wants {
+				return fmt.Errorf("%s is Carillon %s, and this package needs %s or newer: %s%s",
+					path, strings.Join(parts[1:4], "."), oldest, advice, said)
+			}
+			break
+		}
+	}
+	return fmt.Errorf("%s did not start: it %s%s", path, happened, said)
 }
 
 func startProgram(options []string, timeout time.Duration) (*program, error) {
@@ -123,16 +169,16 @@ func (p *program) readReady(path string, output *os.File, timeout time.Duration)
 		count, err := output.Read(piece)
 		text = append(text, piece[:count]...)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return fmt.Errorf("%s was not ready within %v: give it a longer StartTimeout%s", path, timeout, p.said())
+			return notStarted(path, fmt.Sprintf("was not ready within %v; if it is slow, give it a longer StartTimeout", timeout), p.said())
 		} else if err != nil {
 			p.end()
-			return fmt.Errorf("%s did not start: %s%s", path, p.status, p.said())
+			return notStarted(path, fmt.Sprintf("ended (%s)", p.status), p.said())
 		}
 	}
 	// The service prints nothing more. Its standard output stays open with this file.
 	p.command.Stdout = output
 	if err := json.Unmarshal(text, &p.ready); err != nil || p.ready.Event != "ready" {
-		return fmt.Errorf("%s is not Carillon's program, or another version of it: it printed %q", path, text)
+		return notStarted(path, fmt.Sprintf("printed %q", text), p.said())
 	}
 	return nil
 }

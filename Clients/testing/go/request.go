@@ -27,6 +27,11 @@ type Request struct {
 	APNSID     string
 	Outcome    string
 	Rule       string
+	// Client, Alert, Protocols and Cause are those of a connection that failed before a request. Its outcome is "failed".
+	Client    string
+	Alert     string
+	Protocols []string
+	Cause     string
 	// All has every key of the request.
 	All map[string]json.RawMessage `json:"-"`
 }
@@ -43,8 +48,11 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 // Decode reads the payload into value, as json.Unmarshal does.
 func (r Request) Decode(value any) error { return json.Unmarshal(r.Payload, value) }
 
-// String returns the request in one line.
+// String returns the request in one line, or the connection that failed before a request.
 func (r Request) String() string {
+	if r.Outcome == "failed" {
+		return fmt.Sprintf("#%d, a connection of %s failed: %s", r.Number, r.client(), r.Cause)
+	}
 	answer := "no answer yet"
 	if r.Status != 0 {
 		answer = strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, r.Reason))
@@ -88,8 +96,43 @@ type miss struct {
 	Differs []string
 }
 
+func (r Request) client() string {
+	if r.Client == "" {
+		return "a client"
+	}
+	return r.Client
+}
+
+// distrust has the alerts of a client that does not trust a certificate (RFC 8446, 6.2).
+var distrust = map[string]bool{
+	"bad_certificate": true, "unsupported_certificate": true, "certificate_revoked": true, "certificate_expired": true,
+	"certificate_unknown": true, "unknown_ca": true,
+}
+
+// trouble says what is wrong with a connection that failed before a request, and what to do.
+func (r Request) trouble(host string) string {
+	if r.Protocols != nil {
+		how := "it sent a request of HTTP/1"
+		if len(r.Protocols) > 0 {
+			how = "it offered only " + strings.Join(r.Protocols, ", ")
+		}
+		return fmt.Sprintf("The backend does not speak HTTP/2 (%s): APNs takes nothing else, so send with a client for HTTP/2.", how)
+	}
+	if distrust[r.Alert] || (r.Alert == "" && strings.HasPrefix(r.Cause, "the client ended the connection")) {
+		how := r.Cause
+		if r.Alert != "" {
+			how = "its alert is " + r.Alert
+		}
+		return fmt.Sprintf("The backend does not trust the service (%s): let it trust the authority in apns.RootCAs, apns.CAPEM or "+
+			"apns.CAFile(), and connect to %s.", how, host)
+	}
+	return fmt.Sprintf("A connection of %s failed: %s.", r.client(), r.Cause)
+}
+
 // explanation says why a wait failed.
-func explanation(match object, count int, timeout time.Duration, matched int, nearest []miss, url string) string {
+func (a *APNs) explanation(
+	match object, count int, timeout time.Duration, matched int, nearest []miss, failed []Request,
+) string {
 	team, _ := match["team"].(string)
 	wanted := object{}
 	for name, value := range match {
@@ -120,8 +163,12 @@ func explanation(match object, count int, timeout time.Duration, matched int, ne
 		}
 	}
 	if len(lines) == 1 && matched == 0 {
+		// Without a request, the newest connection that failed says more than anything else.
+		if len(failed) > 0 && failed[0].Number > a.since {
+			return failed[0].trouble(a.Host) + "\n" + lines[0]
+		}
 		lines = append(lines,
-			fmt.Sprintf("  The backend has sent nothing: it has to connect to %s, and trust the authority in RootCAs.", url))
+			fmt.Sprintf("  The backend has sent nothing: it has to connect to %s, and trust the authority in apns.RootCAs.", a.URL))
 	}
 	return strings.Join(lines, "\n")
 }

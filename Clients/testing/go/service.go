@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -20,6 +22,7 @@ import (
 type carillon struct {
 	url, key   string
 	client     *http.Client
+	isSilent   atomic.Bool
 	program    *program
 	accept     string
 	provider   string
@@ -27,6 +30,7 @@ type carillon struct {
 	caPEM      string
 	roots      *x509.CertPool
 	management *url.URL
+	limits     limits
 }
 
 func start(wanted service) (*carillon, error) {
@@ -38,7 +42,8 @@ func start(wanted service) (*carillon, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &carillon{url: program.ready.Management.URL, key: program.ready.Management.Key, program: program, accept: wanted.accept}
+	c := &carillon{url: program.ready.Management.URL, key: program.ready.Management.Key, program: program, accept: wanted.accept,
+		limits: usualLimits}
 	if err := c.describe(program.ready.description); err != nil {
 		program.close()
 		return nil, err
@@ -47,13 +52,13 @@ func start(wanted service) (*carillon, error) {
 }
 
 func attach(url, key, accept string) (*carillon, error) {
-	c := &carillon{url: strings.TrimRight(url, "/"), key: key, accept: accept}
+	c := &carillon{url: strings.TrimRight(url, "/"), key: key, accept: accept, limits: usualLimits}
 	var made struct{ Service description }
 	if err := c.open(); err != nil {
 		return nil, err
 	}
 	// A fixture without teams makes nothing. Its answer has the addresses and the authority.
-	if _, err := c.ask("POST", "/v1/fixtures", object{"teams": []object{}}, &made, 30*time.Second); err != nil {
+	if _, err := c.ask("POST", "/v1/fixtures", object{"teams": []object{}}, &made); err != nil {
 		return nil, err
 	}
 	return c, c.describe(made.Service)
@@ -64,7 +69,11 @@ func (c *carillon) open() (err error) {
 	if err != nil || c.management.Host == "" || (c.management.Scheme != "http" && c.management.Scheme != "https") {
 		return fmt.Errorf("CARILLON_MANAGEMENT_URL is %s: set it to a URL such as http://localhost:2198", c.url)
 	}
-	c.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	// As many connections are kept as tests may run at the same time: a service counts how often an address connects. Only the
+	// first call makes a client, so that its connections are kept.
+	if c.client == nil {
+		c.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	}
 	return nil
 }
 
@@ -119,9 +128,26 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// ask sends a request to the management API, and reads its answer into result. If the status is 408, it is the answer to a
-// wait, and no error.
-func (c *carillon) ask(method, path string, body, result any, timeout time.Duration) (status int, err error) {
+// limits are the longest times until the service answers: usual for a request that waits for nothing, and short beyond the time
+// of a wait, and for each request after one that was not answered.
+type limits struct{ usual, short time.Duration }
+
+var usualLimits = limits{usual: 30 * time.Second, short: 5 * time.Second}
+
+// ask sends a request to the management API, and reads its answer into result.
+func (c *carillon) ask(method, path string, body, result any) (status int, err error) {
+	if c.isSilent.Load() {
+		return c.askWithin(c.limits.short, method, path, body, result)
+	}
+	return c.askWithin(c.limits.usual, method, path, body, result)
+}
+
+// wait is ask for a request to which the service may wait for a time. If the status is 408, it is the answer, and no error.
+func (c *carillon) wait(time time.Duration, path string, body, result any) (status int, err error) {
+	return c.askWithin(time+c.limits.short, "POST", path, body, result)
+}
+
+func (c *carillon) askWithin(timeout time.Duration, method, path string, body, result any) (status int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	var content io.Reader
@@ -142,15 +168,19 @@ func (c *carillon) ask(method, path string, body, result any, timeout time.Durat
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	// The service closes a connection only while it is idle, so it has not seen a request that gets no answer on a connection
+	// that was used before. Without a value, this header is not sent, and lets net/http send the request again.
+	request.Header["Idempotency-Key"] = nil
 	answer, err := c.client.Do(request)
 	if err != nil {
-		return 0, c.failure(err)
+		return 0, c.failure(err, timeout)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
-		return 0, c.failure(err)
+		return 0, c.failure(err, timeout)
 	}
+	c.isSilent.Store(false)
 	if status = answer.StatusCode; status >= 300 && status != http.StatusRequestTimeout {
 		return status, c.refused(method, path, status, text)
 	}
@@ -162,19 +192,32 @@ func (c *carillon) ask(method, path string, body, result any, timeout time.Durat
 	return status, nil
 }
 
-func (c *carillon) failure(err error) error {
+func (c *carillon) failure(err error, timeout time.Duration) error {
+	name, advice := "the Carillon at "+c.url, "check that it runs, and that CARILLON_MANAGEMENT_URL is its address"
 	if c.program != nil {
 		if ended := c.program.ending(); ended != nil {
 			return ended
 		}
+		name, advice = "the Carillon of this test run", "it is stopped or overloaded"
 	}
-	return fmt.Errorf("the Carillon at %s does not answer (%w): check that it runs, and that CARILLON_MANAGEMENT_URL is its address",
-		c.url, err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		c.isSilent.Store(true)
+		return fmt.Errorf("%s does not answer (no answer within %v): %s", name, timeout, advice)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("%s closed the connection before its answer: if its log names a limit, such as management-connections, "+
+			"raise it", name)
+	}
+	return fmt.Errorf("%s does not answer (%w): %s", name, err, advice)
 }
 
 func (c *carillon) refused(method, path string, status int, text []byte) error {
 	if status == http.StatusUnauthorized {
-		return &refusal{status, fmt.Sprintf("the Carillon at %s refuses the key: set CARILLON_MANAGEMENT_KEY to its key", c.url)}
+		cause := "refuses the key"
+		if c.key == "" {
+			cause = "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set"
+		}
+		return &refusal{status, fmt.Sprintf("the Carillon at %s %s: set CARILLON_MANAGEMENT_KEY to its key", c.url, cause)}
 	}
 	var problem struct{ Detail, Pointer string }
 	if json.Unmarshal(text, &problem) != nil {

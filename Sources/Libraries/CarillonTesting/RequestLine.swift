@@ -3,9 +3,13 @@ import Notifications
 
 /// Texts about a request of the journal, for the messages of failed tests.
 enum RequestLine {
-    /// A request in one line.
+    /// A request in one line, or a connection that failed before a request.
     static func text(of request: [String: JSONValue]) -> String {
         func text(_ key: String) -> String? { request[key]?.string }
+        guard text("outcome") != "failed" else {
+            return
+                "#\(shown(request["number"])), a connection of \(text("client") ?? "a client") failed: \(text("cause") ?? "")"
+        }
         let status = request["status"].map { ([shown($0)] + [text("reason")].compactMap { $0 }).joined(separator: " ") }
         var parts = ["#" + shown(request["number"]), status ?? "no answer yet"]
         if let outcome = text("outcome") { parts.append(outcome) }

@@ -58,8 +58,10 @@ public final class TestAPNs: Sendable {
     /// The service; nil if it does not run in this process.
     private let serving: Task<Void, Never>?
     let acceptsAny: Bool
-    /// The teams that were made, at most ``mostTeams`` of them, if other tests may use the service too.
-    private let teams = Mutex<[String]>([])
+    /// The teams that were made, at most ``mostTeams`` of them, if other tests may use the service too. Each with the number
+    /// of the newest entry of the journal from before it.
+    private let teams = Mutex<[(id: String, since: Int)]>([])
+    private let files = TemporaryFiles()
     /// The paths of what was made in a service that does not run in this process, in the order in which it was made.
     private let leftovers = Mutex<[String]>([])
     /// The number of teams whose requests a failed test shows.
@@ -109,6 +111,7 @@ public final class TestAPNs: Sendable {
         settings.clock = configuration.hasVirtualClock ? .virtual : .system
         settings.accept = configuration.acceptsAny ? .any : .known
         settings.shutdownTimeout = .seconds(1)
+        settings.useLimitsForTests()
         let service: CarillonService
         do {
             service = try await CarillonService.start(
@@ -135,6 +138,7 @@ public final class TestAPNs: Sendable {
     /// Closes all connections, ends the service and removes its files. If the service does not run in this process, it goes
     /// on, and what was made in it here is removed: rehearsals, and teams with what they have.
     public func shutDown() async {
+        files.remove()
         guard let serving else { return await removeLeftovers() }
         serving.cancel()
         await serving.value
@@ -225,19 +229,40 @@ public final class TestAPNs: Sendable {
         guard let team = made.teams?.first, let id = team.teamID else {
             throw TestAPNsError(.refused, "The service's answer contains no team.")
         }
+        let since = made.service?.members["journal"]?.members["newest"]?.double.flatMap { Int(exactly: $0) } ?? 0
         if serving == nil { leftovers.withLock { $0.append("/v1/teams/\(id)") } }
         if serving == nil, !acceptsAny {
-            teams.withLock { $0 = ($0 + [id]).suffix(Self.mostTeams) }
+            teams.withLock { $0 = ($0 + [(id, since)]).suffix(Self.mostTeams) }
         }
-        return TestTeam(id, team, in: self)
+        return TestTeam(id, team, in: self, since: since)
     }
 
-    /// The newest requests of the test's backend, each in one line of text: for the message of a failed test.
+    /// Writes a file that is removed when the service ends, and returns its path.
+    func file(_ name: String, _ text: String) throws(TestAPNsError) -> String {
+        do {
+            return try files.write(text, as: name)
+        } catch {
+            throw TestAPNsError(.refused, "A temporary file cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    /// If the journal is off, nobody knows what was sent.
+    func checkJournal() async throws(TestAPNsError) {
+        let journal: ManagementMessages.Journal = try await management.ask("GET", "/v1/journal")
+        guard journal.keep == 0 else { return }
+        throw TestAPNsError(
+            .refused,
+            "The journal of the Carillon at \(management.url) is off, so nobody knows what was sent: start it with --journal "
+                + "10000.")
+    }
+
+    /// The newest requests of the test's backend, each in one line of text: for the message of a failed test. If there is
+    /// none, the connections that failed.
     func sent() async -> [String] {
         let teams = self.teams.withLock { $0 }
         var lines: [String] = []
         do {
-            for team in teams.isEmpty ? [""] : teams.map({ "&team=\($0)" }) {
+            for team in teams.isEmpty ? [""] : teams.map({ "&team=\($0.id)" }) {
                 var after = ""
                 while true {
                     let path = "/v1/requests?limit=1000\(team)\(after)"
@@ -246,6 +271,12 @@ public final class TestAPNs: Sendable {
                     guard page.count == 1000, let number = page.last?["number"] else { break }
                     after = "&after=" + RequestLine.shown(number)
                 }
+            }
+            if lines.isEmpty {
+                try await checkJournal()
+                let query = "outcome=failed&after=\(teams.first?.since ?? 0)&limit=\(Self.mostRequests)"
+                let failed: [[String: JSONValue]] = try await management.ask("GET", "/v1/requests?\(query)")
+                lines = failed.map(RequestLine.text)
             }
         } catch {
             return [error.cause]

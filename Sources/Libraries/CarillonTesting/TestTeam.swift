@@ -20,6 +20,8 @@ public struct TestTeam: Sendable {
     /// The devices that were made with the team.
     public let devices: [TestDevice]
     private let apns: TestAPNs
+    /// The number of the newest entry of the journal from before the test.
+    private let since: Int
 
     /// The URL that providers connect to.
     public var url: String { apns.url }
@@ -36,8 +38,26 @@ public struct TestTeam: Sendable {
     /// The team's clock.
     public var clock: TestClock { TestClock(team: scope, management: apns.management) }
 
-    init(_ id: String, _ made: ManagementMessages.FixtureTeam, in apns: TestAPNs) {
+    /// Environment variables with all that a backend in a process of its own has to know: `APNS_URL`, `APNS_CA_FILE`,
+    /// `APNS_KEY_FILE` and so on, as in the packages for other languages. Their files are removed when the service ends.
+    /// - Throws: ``TestAPNsError/Code/refused`` if a file cannot be written.
+    public var environmentVariables: [String: String] {
+        get throws(TestAPNsError) {
+            let authority = try apns.file("ca.pem", authorityPEM)
+            return [
+                "APNS_URL": url, "APNS_HOST": host, "APNS_PORT": "\(port)", "APNS_CA_FILE": authority,
+                "APNS_TEAM_ID": id, "APNS_KEY_ID": keyID,
+                "APNS_KEY_FILE": try apns.file("AuthKey_\(keyID).p8", privateKeyPEM), "APNS_PRIVATE_KEY": privateKeyPEM,
+                "APNS_TOPIC": bundleID,
+                // OpenSSL and Go trust the authorities in this file in place of the system's.
+                "SSL_CERT_FILE": authority,
+            ]
+        }
+    }
+
+    init(_ id: String, _ made: ManagementMessages.FixtureTeam, in apns: TestAPNs, since: Int) {
         self.apns = apns
+        self.since = since
         self.id = id
         keyID = made.keys?.first?.keyID ?? ""
         privateKeyPEM = made.keys?.first?.privateKey ?? ""
@@ -91,10 +111,14 @@ public struct TestTeam: Sendable {
     }
 
     /// This team's requests that match, oldest first: at most 1,000 of them.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the journal of the service is off.
     public func requests(
         _ pattern: RequestPattern = RequestPattern()
     ) async throws(TestAPNsError) -> [TestRequest] {
-        try await apns.management.ask("GET", "/v1/requests?limit=1000&\(own(pattern).query)")
+        let requests: [TestRequest] = try await apns.management.ask(
+            "GET", "/v1/requests?limit=1000&\(own(pattern).query)")
+        if requests.isEmpty { try await apns.checkJournal() }
+        return requests
     }
 
     /// Waits until `count` of this team's requests match. Requests that came before the call count too.
@@ -115,13 +139,13 @@ public struct TestTeam: Sendable {
             match: .object(pattern.members), count: count, timeout: timeout.iso8601)
         do {
             let seen: Seen = try await apns.management.ask(
-                "POST", "/v1/requests/wait", question, timeLimit: timeout + ManagementCalls.timeLimit)
+                "POST", "/v1/requests/wait", question, timeLimit: timeout + ManagementCalls.briefLimit)
             return seen.requests
         } catch {
             guard error.code == .timedOut, let explanation = WaitExplanation(error.cause) else { throw error }
             throw TestAPNsError(
                 .timedOut,
-                explanation.text(of: pattern, count: count, timeout: timeout, url: url))
+                explanation.text(of: pattern, count: count, timeout: timeout, in: apns, since: since))
         }
     }
 

@@ -19,6 +19,8 @@ struct WaitExplanation: Decodable {
 
     let matched: Int
     let nearest: [Miss]
+    /// The newest connections that failed before a request, the newest first; nil from an older service.
+    let failed: [[String: JSONValue]]?
 
     /// - Returns: nil if the body is not such an answer.
     init?(_ body: String) {
@@ -26,7 +28,8 @@ struct WaitExplanation: Decodable {
         self = answer
     }
 
-    func text(of pattern: RequestPattern, count: Int, timeout: Duration, url: String) -> String {
+    /// - Parameter since: the number of the newest entry of the journal from before the test.
+    func text(of pattern: RequestPattern, count: Int, timeout: Duration, in apns: TestAPNs, since: Int) -> String {
         var wanted = pattern.members
         let team = wanted.removeValue(forKey: "team")
         let match = wanted.isEmpty ? "" : " " + RequestLine.shown(.object(wanted))
@@ -42,8 +45,41 @@ struct WaitExplanation: Decodable {
             if miss.differs.isEmpty { lines.append("    matches") }
         }
         if lines.count == 1, matched == 0 {
-            lines.append("  The backend has sent nothing: it has to connect to \(url), and trust authorityPEM.")
+            // Without a request, the newest connection that failed says more than anything else.
+            if let connection = failed?.first, connection["number"]?.double ?? 0 > Double(since) {
+                lines.insert(Self.trouble(connection, apns.host), at: 0)
+            } else {
+                lines.append(
+                    "  The backend has sent nothing: it has to connect to \(apns.url), and trust apns.authorityPEM.")
+            }
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// Alerts of a client that does not trust a certificate (RFC 8446, 6.2).
+    private static let distrust: Set<String> = [
+        "bad_certificate", "unsupported_certificate", "certificate_revoked", "certificate_expired",
+        "certificate_unknown",
+        "unknown_ca",
+    ]
+
+    /// A sentence about a connection that failed before a request: what is wrong, and what to do.
+    private static func trouble(_ connection: [String: JSONValue], _ host: String) -> String {
+        let alert = connection["alert"]?.string
+        let cause = connection["cause"]?.string ?? ""
+        if case .array(let offered)? = connection["protocols"] {
+            let names = offered.compactMap(\.string).joined(separator: ", ")
+            let how = names.isEmpty ? "it sent a request of HTTP/1" : "it offered only \(names)"
+            return
+                "The backend does not speak HTTP/2 (\(how)): APNs takes nothing else, so send with a client for HTTP/2."
+        }
+        let isDistrust = alert.map(distrust.contains) ?? cause.hasPrefix("the client ended the connection")
+        guard isDistrust else {
+            return "A connection of \(connection["client"]?.string ?? "a client") failed: \(cause)."
+        }
+        let how = alert.map { "its alert is \($0)" } ?? cause
+        return
+            "The backend does not trust the service (\(how)): let it trust the authority in apns.authorityPEM, and connect "
+            + "to \(host)."
     }
 }

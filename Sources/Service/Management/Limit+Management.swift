@@ -5,5 +5,8 @@ extension Limit {
     /// How often one address may connect.
     package static let managementConnectRate = Limit("management-connect-rate")
 
-    package static let ofManagement: [Limit] = [.managementConnectRate]
+    /// ``ManagementLimits/openConnections``, and all of them are busy or new.
+    package static let managementConnections = Limit("management-connections")
+
+    package static let ofManagement: [Limit] = [.managementConnectRate, .managementConnections]
 }

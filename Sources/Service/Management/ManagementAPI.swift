@@ -11,7 +11,7 @@ import Trust
 /// metrics and the delivery log.
 package final class ManagementAPI: Sendable {
     let parts: ManagementParts
-    let streams = StreamBudget()
+    let streams: StreamBudget
     /// What waits for clients that do not read their streams, of whatever kind.
     let backlog: Backlog
     let console = ConsoleSessions()
@@ -19,8 +19,10 @@ package final class ManagementAPI: Sendable {
     /// flood of others must not let a supervisor believe that the service is dead.
     private let withoutKey = Mutex((others: RateBucket(), probes: RateBucket()))
 
-    package init(_ parts: ManagementParts) {
+    /// - Parameter streams: how many streams and waits may be open.
+    package init(_ parts: ManagementParts, streams: Int = ManagementLimits.streams) {
         self.parts = parts
+        self.streams = StreamBudget(limit: streams)
         backlog = parts.testing?.journal.backlog ?? Backlog()
     }
 

@@ -27,8 +27,22 @@ package enum ManagementLimits {
     /// the one that has been idle for longest, so holding connections open locks nobody out.
     package static let openConnections = 256
 
+    /// The same for a service for tests: each of a thousand parallel tests has a few. One takes 30 KB, so they take 120 MB.
+    package static let openConnectionsForTests = 4096
+
+    /// How long a new connection keeps its place without a request: the client may be in the middle of its handshake, or
+    /// wait for a turn.
+    static let newConnectionGrace = TimeAmount.seconds(2)
+
+    /// How many connections may be open beyond the limit because they are so new: more than one address may open in that
+    /// time (`limit.management-connect-rate`).
+    static let newConnections = 1024
+
     /// The maximum number of open streams: half of the connections, so that other requests get through.
     package static let streams = 128
+
+    /// The same for a service for tests, where each test may wait for its requests.
+    package static let streamsForTests = 2048
 
     /// How long a request may take to arrive, as on providers' connections, and how long a client may leave an answer
     /// unread.

@@ -18,6 +18,9 @@ package struct ClientHello: Sendable, Hashable {
     /// welcome.
     func offersOthers(than own: [String]) -> Bool { !protocols.isEmpty && !protocols.contains(where: own.contains) }
 
+    /// Whether the client offers protocols, and HTTP/2 is not among them.
+    package var offersOnlyOthers: Bool { offersOthers(than: ["h2"]) }
+
     /// The result of reading one.
     package enum Reading: Sendable, Hashable {
         /// The bytes are only the beginning of a ClientHello.

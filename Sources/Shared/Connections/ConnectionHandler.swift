@@ -50,8 +50,9 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         isSecured = true
         let hello = ClientHelloHandler { [self] hello in
             hasReadHello = hello != nil
-            if hello?.offersOthers(than: Service.protocols) == true {
+            if let hello, hello.offersOthers(than: Service.protocols) {
                 accepted.report(Self.refused, Self.otherProtocols)
+                tls(hello, accepted.remote).observation?.ended(HandshakeEnd(refusal: Self.otherProtocols, of: hello))
                 return .refuse(.noApplicationProtocol)
             }
             service = choice.service(for: hello)

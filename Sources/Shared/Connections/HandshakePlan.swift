@@ -36,7 +36,8 @@ package protocol HandshakeObservation: Sendable {
     /// The server name in the handshake; nil if there is none.
     var serverName: String? { get }
 
-    /// Called once, on the connection's event loop.
+    /// Called on the connection's event loop, when the handshake has ended. After ``HandshakeEnd/completed`` it is called
+    /// once more if the client then does not speak HTTP/2: see ``HandshakeEnd/isAfterHandshake``.
     func ended(_ end: HandshakeEnd)
 }
 
@@ -49,6 +50,10 @@ package enum HandshakeEnd: Sendable, Hashable {
     case clientEnded
     /// The listener ended the connection.
     case serviceEnded
+    /// The client does not speak HTTP/2: it offered only these other protocols, or none and then sent a request of HTTP/1.
+    case withoutHTTP2(offered: [String])
+    /// The client ended the connection after the handshake, before it spoke. Some clients check the certificate only then.
+    case leftUnused
     /// Something else, in words for a person.
     case failed(String)
 
@@ -61,5 +66,11 @@ package enum HandshakeEnd: Sendable, Hashable {
         } else {
             self = .failed(cause)
         }
+    }
+
+    /// The end of a client that the service refuses by its first message.
+    /// - Parameter cause: the sentence that the log has.
+    init(refusal cause: String, of hello: ClientHello) {
+        self = hello.offersOnlyOthers ? .withoutHTTP2(offered: hello.protocols) : .failed(cause)
     }
 }

@@ -25,11 +25,16 @@ package enum RequestFailure {
             || error is BoringSSLError
     }
 
+    /// The cause if the answer did not come within the time limit.
+    package static let late = "it did not answer in time"
+    /// The cause if the connection ended before the answer.
+    package static let closed = "it closed the connection"
+
     private static func words(_ error: HTTPClientError) -> String {
         switch error {
         case .connectTimeout, .tlsHandshakeTimeout, .readTimeout, .writeTimeout, .deadlineExceeded:
-            "it did not answer in time"
-        case .remoteConnectionClosed, .uncleanShutdown: "it closed the connection"
+            late
+        case .remoteConnectionClosed, .uncleanShutdown: closed
         case .invalidURL, .emptyHost, .emptyScheme: "the address is not valid"
         default: error.shortDescription
         }

@@ -7,8 +7,8 @@ import X509
 /// A second authority, for rehearsals: a client trusts it only if somebody has told it to. It plays the authority to
 /// which a push service changes.
 ///
-/// Its root's key is derived from the key of the service's own authority, so it is the same after a restart and on all
-/// nodes, and nothing has to be kept.
+/// Its root's key is derived from the key of the service's own authority, so only the certificate has to be kept: after a
+/// restart and on all nodes a new one would have the same key, and another fingerprint.
 package struct OtherAuthority: Sendable {
     private let root: CertificateIssuer
     private let servers: CertificateIssuer
@@ -20,9 +20,12 @@ package struct OtherAuthority: Sendable {
 
     /// - Parameters:
     ///   - authority: the service's own authority.
+    ///   - rootPEM: the root certificate that an earlier call has made for this authority, in PEM. If it is not of this
+    ///     authority, or there is none, a new one is made.
     ///   - now: seconds since 1970.
     package init(
         beside authority: CertificateAuthority,
+        rootPEM: String? = nil,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) {
@@ -30,8 +33,11 @@ package struct OtherAuthority: Sendable {
             let key = try Self.key(beside: authority)
             let mark = Hexadecimal.string(Array(SHA256.hash(data: key.publicKey.x963Representation).prefix(4)))
             // Below this root are the root of the service's own authority, and an intermediate.
-            let root = try CertificateAuthority.makeRoot(
-                "Carillon Other Root \(mark)", key, pathLength: 2, now: now, using: &generator)
+            let kept = rootPEM.flatMap { Self.kept($0, key) }
+            let root =
+                try kept
+                ?? CertificateAuthority.makeRoot(
+                    "Carillon Other Root \(mark)", key, pathLength: 2, now: now, using: &generator)
             let servers = try CertificateAuthority.makeIntermediate(
                 "Other Servers \(mark)", .serverAuth, root, now: now, using: &generator)
             return OtherAuthority(
@@ -60,6 +66,15 @@ package struct OtherAuthority: Sendable {
 
     /// Adds to a chain of the service's own authority the certificate that leads on to this one's root.
     package func crossSigned(_ chainPEM: String) -> String { chainPEM + crossCertificatePEM }
+
+    /// The issuer of a kept certificate; nil if the certificate cannot be read, or has another key.
+    private static func kept(_ pem: String, _ key: P256.Signing.PrivateKey) -> CertificateIssuer? {
+        guard let certificate = try? Certificate(pemEncoded: pem),
+            certificate.publicKey == Certificate.PublicKey(key.publicKey)
+        else { return nil }
+        // This fails only if the key cannot be used, and then a new root fails too, and says so.
+        return try? CertificateIssuer(certificate: certificate, key: key)
+    }
 
     private static func key(beside authority: CertificateAuthority) throws -> P256.Signing.PrivateKey {
         let secret = SymmetricKey(data: try authority.servers.signingKeyBytes)

@@ -88,6 +88,9 @@ extension JournalEntry {
         if let handshake = facts.failedHandshake {
             if !handshake.address.isEmpty { add("client", handshake.address) }
             add("alert", handshake.result.alert)
+            if let offered = handshake.result.offered {
+                text += #","protocols":["# + offered.map(JSONString.quoted).joined(separator: ",") + "]"
+            }
             add("cause", handshake.result.cause)
             add("outcome", facts.outcome.rawValue)
             add("rule", rule)

@@ -34,7 +34,8 @@ package enum JournalLimits {
     /// The number of requests that are copied while the journal's lock is held, in some tens of microseconds.
     static let page = 256
 
-    /// When a wait times out, the number of similar requests that the answer lists. A person does not read more.
+    /// When a wait times out, the number of similar requests that the answer lists, and of failed connections. A person
+    /// does not read more.
     package static let nearest = 5
 
     /// The largest number of requests in a sample's batch, of which there are four a second. A person cannot read

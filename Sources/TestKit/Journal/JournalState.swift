@@ -183,7 +183,8 @@ struct JournalState {
         var entry = JournalEntry(RequestFacts(connection, result, at: time))
         entry.facts.number = nextNumber()
         entry.rule = connection.rule
-        handshakes.append(connection, result, number: entry.facts.number)
+        // The report has this connection already, with its completed handshake.
+        if !result.isAfterHandshake { handshakes.append(connection, result, number: entry.facts.number) }
         append(entry)
     }
 

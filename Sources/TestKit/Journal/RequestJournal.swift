@@ -33,6 +33,9 @@ package final class RequestJournal: Sendable {
         isOn.store(keep > 0, ordering: .relaxed)
     }
 
+    /// The number of the newest request or failed connection; 0 if there was none.
+    package var newest: UInt64 { state.withLock { $0.lastNumber } }
+
     /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         var found: [JournalEntry] = []
@@ -235,7 +238,8 @@ package enum WaitResult: Sendable {
     /// - Parameters:
     ///   - matched: the number of requests that matched.
     ///   - nearest: the requests that differ least from the match, each with the keys in which it differs.
-    case timedOut(matched: Int, nearest: [(entry: JournalEntry, differs: [String])])
+    ///   - failed: the newest connections that failed before a request, and not by a rehearsal, newest first.
+    case timedOut(matched: Int, nearest: [(entry: JournalEntry, differs: [String])], failed: [JournalEntry])
     /// The journal has ended before, because the service ends.
     case ended
 }
@@ -276,16 +280,24 @@ extension RequestJournal {
             guard isEnough else { return (state.hasEnded ? .ended : nil, matched.count) }
             return (.done(state.entries(matched, limit: max(limit, count))), matched.count)
         }
-        return result ?? .timedOut(matched: matched, nearest: nearest(match))
+        if let result { return result }
+        let (nearest, failed) = misses(match)
+        return .timedOut(matched: matched, nearest: nearest, failed: failed)
     }
 
-    private func nearest(_ match: RequestMatch) -> [NearestRequests.Request] {
+    /// What may explain that a wait has failed: the requests that differ least, and the newest failed connections.
+    private func misses(_ match: RequestMatch) -> (nearest: [NearestRequests.Request], failed: [JournalEntry]) {
         var nearest = NearestRequests(match)
+        var failed: [JournalEntry] = []
         readEntries { entry in
-            nearest.add(entry)
+            if entry.facts.failedHandshake == nil || match.outcome == .failed { nearest.add(entry) }
+            if entry.facts.failedHandshake != nil, entry.rule == nil {
+                failed.append(entry)
+                if failed.count > JournalLimits.nearest { failed.removeFirst() }
+            }
             return true
         }
-        return nearest.requests
+        return (nearest.requests, failed.reversed())
     }
 
     /// Returns a stream of the matching requests: the existing ones and future ones, each when it is complete. If the

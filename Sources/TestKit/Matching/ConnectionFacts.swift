@@ -16,6 +16,8 @@ package struct ConnectionFacts: Sendable, Hashable {
     package var fault: HandshakeFault?
     /// The rehearsal's rule, if there is a fault.
     package var rule: String?
+    /// Whether the service refuses the client by its first message, so that no rehearsal is about it.
+    package var isRefused = false
 
     package init(
         number: UInt64,
@@ -61,8 +63,28 @@ package enum HandshakeResult: Sendable, Hashable {
     case clientEnded
     /// The service ended the connection, because of a rehearsal or because the handshake took too long.
     case serviceEnded
+    /// The client does not speak HTTP/2: it offered only these other protocols (RFC 7301), or none and then sent a request
+    /// of HTTP/1.
+    case withoutHTTP2(offered: [String])
+    /// The client ended the connection after the handshake, before it spoke. Some clients, such as Node.js, check the
+    /// certificate only then.
+    case leftUnused
     /// Something else, in words for a person.
     case failed(String)
+
+    /// Whether the handshake itself was completed, and the connection failed after it.
+    package var isAfterHandshake: Bool {
+        switch self {
+        case .leftUnused, .withoutHTTP2(offered: []): true
+        case .completed, .alert, .clientEnded, .serviceEnded, .withoutHTTP2, .failed: false
+        }
+    }
+
+    /// The protocols that the client offered in place of HTTP/2; empty if it offered none; nil if this is not the cause.
+    package var offered: [String]? {
+        guard case .withoutHTTP2(let offered) = self else { return nil }
+        return offered
+    }
 
     /// The name of the alert that the client sent; nil if it sent none.
     package var alert: String? {
@@ -77,8 +99,18 @@ package enum HandshakeResult: Sendable, Hashable {
         case .alert(let name): "the client sent the alert \(name)"
         case .clientEnded: "the client ended the connection without an alert"
         case .serviceEnded: "the service ended the connection"
+        case .withoutHTTP2(offered: []): "the client speaks HTTP/1, and APNs speaks HTTP/2 only"
+        case .withoutHTTP2(let offered): "the client offers \(Self.shown(offered)) and not HTTP/2 (h2)"
+        case .leftUnused: "the client ended the connection after the handshake, before it spoke HTTP/2"
         case .failed(let cause): cause
         }
+    }
+
+    /// A client offers one or two. The names come from outside, so only the beginning is shown.
+    private static let (maximumOffered, maximumOfferedBytes) = (4, 32)
+
+    private static func shown(_ offered: [String]) -> String {
+        offered.prefix(maximumOffered).map { String($0.prefix(maximumOfferedBytes)) }.joined(separator: ", ")
     }
 }
 

@@ -8,7 +8,8 @@ package protocol RequestObserver: Sendable {
     /// - Parameter connection: the connection. The observer gives it its number, and a rehearsal its fault.
     func connecting(_ connection: inout ConnectionFacts)
 
-    /// Called once after ``connecting(_:)``, when the handshake has ended.
+    /// Called after ``connecting(_:)``, when the handshake has ended, and once more if the connection failed right after
+    /// it: see ``HandshakeResult/isAfterHandshake``.
     func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult)
 
     /// Called after a provider's connection has finished its handshake, before it has a number.

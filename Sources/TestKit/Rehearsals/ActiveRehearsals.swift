@@ -32,15 +32,18 @@ package struct ActiveRehearsals: Sendable {
         package var rehearsal: ActiveRehearsal
     }
 
-    package init() {}
+    /// The maximum number of active rehearsals.
+    private let limit: Int
+
+    package init(limit: Int = RehearsalLimits.active) { self.limit = limit }
 
     /// Begins a rehearsal.
     /// - Parameters:
     ///   - time: the moment that is shown as its beginning.
     ///   - now: the machine's uptime, as in every call.
-    /// - Returns: its identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
+    /// - Returns: its identifier; nil if `limit` rehearsals are active already.
     package mutating func begin(_ rehearsal: Rehearsal, time: Timestamp, now: Duration) -> String? {
-        guard entries.count(where: { $0.isActive(at: now) }) < RehearsalLimits.active else { return nil }
+        guard entries.count(where: { $0.isActive(at: now) }) < limit else { return nil }
         lastNumber += 1
         let id = "r\(lastNumber)"
         entries.append(Entry(id: id, rehearsal: ActiveRehearsal(rehearsal), began: now, time: time))

@@ -4,7 +4,9 @@ import Synchronization
 
 /// All rehearsals of the service, in the form that the provider APIs use. It makes ``ActiveRehearsals`` thread-safe.
 package final class RehearsalDirector: RequestObserver {
-    private let active = Mutex(ActiveRehearsals())
+    private let active: Mutex<ActiveRehearsals>
+    /// The maximum number of active rehearsals.
+    package let limit: Int
     private let next: any RequestObserver
     private let now: @Sendable () -> Duration
     private let watch = Mutex<Watch>(Watch())
@@ -15,8 +17,13 @@ package final class RehearsalDirector: RequestObserver {
 
     /// - Parameters:
     ///   - next: the observer that gets every call after this one. It numbers connections and requests.
+    ///   - limit: the maximum number of active rehearsals.
     ///   - now: returns the machine's uptime, which a virtual clock does not advance.
-    package init(next: any RequestObserver, now: @escaping @Sendable () -> Duration) {
+    package init(
+        next: any RequestObserver, limit: Int = RehearsalLimits.active, now: @escaping @Sendable () -> Duration
+    ) {
+        active = Mutex(ActiveRehearsals(limit: limit))
+        self.limit = limit
         self.next = next
         self.now = now
     }
@@ -27,7 +34,7 @@ package final class RehearsalDirector: RequestObserver {
     // MARK: Rehearsals
 
     /// - Parameter time: the moment that is shown as its beginning.
-    /// - Returns: the identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
+    /// - Returns: the identifier; nil if ``limit`` rehearsals are active already.
     package func begin(_ rehearsal: Rehearsal, time: Timestamp) -> String? {
         let id = active.withLock { $0.begin(rehearsal, time: time, now: now()) }
         setWatching()
@@ -61,6 +68,7 @@ package final class RehearsalDirector: RequestObserver {
 
     package func connecting(_ connection: inout ConnectionFacts) {
         next.connecting(&connection)
+        guard !connection.isRefused else { return }
         let (firing, isActive) = active.withLock { [connection] active in
             let now = now()
             return (active.decide(connection, now: now), active.isActive(now: now))

@@ -99,7 +99,8 @@ extension ClientReport {
                 "handshake-failed", .warning, section: "2.3.3",
                 "\(failed.count) TLS handshakes of \(clients(failed)) failed, with \(alerts(failed)).",
                 advice:
-                    "Let the client trust the service's authority (ca.pem), and use a name that is in its certificate.",
+                    "Let the client trust the service's authority (ca.pem), use a name that is in its certificate, and offer "
+                    + "HTTP/2 (ALPN h2).",
                 numbers: failed.compactMap(\.number))
         ]
     }
@@ -161,7 +162,7 @@ extension ClientReport {
     private static func alerts(_ records: [HandshakeRecord]) -> String {
         let alerts = Set(records.compactMap(\.result.alert)).sorted()
         switch alerts.count {
-        case 0: return "no alert"
+        case 0: return records.contains { $0.result.offered != nil } ? "no HTTP/2 offered" : "no alert"
         case 1: return "the alert \(alerts[0])"
         default: return "the alerts \(alerts.joined(separator: ", "))"
         }
@@ -191,7 +192,7 @@ extension HandshakeRecord {
     fileprivate var isRefused: Bool {
         switch result {
         case .alert, .clientEnded, .failed: true
-        case .completed, .serviceEnded: false
+        case .completed, .serviceEnded, .withoutHTTP2, .leftUnused: false
         }
     }
 }

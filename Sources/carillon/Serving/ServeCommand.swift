@@ -155,6 +155,14 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = settings.logLevel
         let authority = settings.folder.authorityFile
         let isFirstStart = !FileManager.default.fileExists(atPath: authority)
+        if settings.hasEmptyManagementKey, settings.managementKeyFile == nil {
+            logger.warning(
+                "The setting management-key is empty, so it counts as none",
+                metadata: [
+                    "advice":
+                        "set CARILLON_MANAGEMENT_KEY to a key, or take the one that the service has made: management.key"
+                ])
+        }
         let service = try await CarillonService.start(settings, logger: logger)
         try await supervisor.run(logger) { [logger] in
             supervisor.ready { await service.visitEventLoops() }
@@ -203,6 +211,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let managementTLS { try settings.setManagementTLS(managementTLS) }
         if let managementKeyFile { settings.setManagementKeyFile(managementKeyFile) }
         try settings.checkManagementKey(isForCommands: environment["CARILLON_MANAGEMENT_URL"] != nil)
+        settings.useLimitsForTests()
         return settings
     }
 

@@ -15,16 +15,37 @@ struct RehearseCommand: AsyncParsableCommand {
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Begin a rehearsal.",
-            discussion: "Examples/rehearsals has ready-made ones.")
+            discussion: """
+                Name a trouble, or a file. Examples/rehearsals has ready-made ones.
+
+                  carillon rehearse --reason ServiceUnavailable --share 0.1
+                  carillon rehearse --goaway-every 100
+                  carillon rehearse --slow PT2S
+                """)
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var trouble: TroubleOptions
 
         @Argument(help: "A file with the rehearsal; - for standard input.", completion: .file())
-        var file: String
+        var file: String?
+
+        func validate() throws {
+            guard (file == nil) != (try trouble.document() == nil) else {
+                throw ValidationError(
+                    file == nil
+                        ? "Name a trouble, such as --reason ServiceUnavailable, or a file with a rehearsal."
+                        : "Name a trouble or a file, and not both.")
+            }
+        }
 
         func run() async throws {
-            let begun: ManagementMessages.RehearsalBegun = try await JSONFile(path: file).send("rehearsal") {
-                try await common.management().ask(.POST, RehearseCommand.path, $0)
+            let begun: ManagementMessages.RehearsalBegun
+            if let document = try trouble.document() {
+                begun = try await common.management().ask(.POST, RehearseCommand.path, document)
+            } else {
+                begun = try await JSONFile(path: file ?? "-").send("rehearsal") {
+                    try await common.management().ask(.POST, RehearseCommand.path, $0)
+                }
             }
             common.output.print(begun, "The rehearsal \(begun.rehearsal) has begun.")
         }

@@ -107,7 +107,7 @@ struct RequestLine {
         if shown("outcome") == "failed" {
             let parts = [
                 "#" + shown("number"), shown("connection"), shown("protocol"), shown("serverName"), shown("client"),
-                "TLS handshake failed: " + shown("cause"),
+                "connection failed: " + shown("cause"),
             ]
             return parts.filter { !$0.isEmpty }.joined(separator: "  ")
         }

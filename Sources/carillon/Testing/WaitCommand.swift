@@ -63,6 +63,8 @@ struct WaitCommand: AsyncParsableCommand {
             lines.append("  \(RequestLine(request).text)\n    \(judgement)")
         }
         if lines.count == 1 { lines.append("  There is no request in the journal.") }
+        guard case .array(let failed)? = answer["failed"] else { return lines.joined(separator: "\n") }
+        lines += failed.map { "  \(RequestLine($0).text)" }
         return lines.joined(separator: "\n")
     }
 }

@@ -88,7 +88,8 @@ struct TestAPNsTests {
     func `A service that cannot be used says what to do`() async throws {
         let (url, key) = try TestAPNs.current.managementAddress
         for (url, key, text) in [
-            (url, "wrong", "set CARILLON_MANAGEMENT_KEY to its key"),
+            (url, "wrong", "refuses the key: set CARILLON_MANAGEMENT_KEY to its key"),
+            (url, "", "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set: set CARILLON_MANAGEMENT_KEY"),
             ("http://127.0.0.1:1", key, "check that it still runs, and that CARILLON_MANAGEMENT_URL is its address"),
             ("localhost", key, "set it to a URL such as http://localhost:2198"),
             (try TestAPNs.current.url, key, "does not answer ("),
@@ -126,6 +127,11 @@ struct TestAPNsTests {
             let _: Ignored = try await calls.ask("GET", "/v1/teams", timeLimit: .milliseconds(50))
         }
         #expect(error?.cause.contains("does not answer (it did not answer in time)") == true, "\(error?.cause ?? "")")
+        // It was silent, so the next request has a shorter limit.
+        let next = await #expect(throws: TestAPNsError.self) {
+            let _: Ignored = try await calls.ask("GET", "/v1/teams")
+        }
+        #expect(next?.cause.contains("it did not answer in time") == true, "\(next?.cause ?? "")")
         try await listener.close()
     }
 
@@ -134,6 +140,17 @@ struct TestAPNsTests {
         let apns = try await TestAPNs.team()
         let error = await #expect(throws: TestAPNsError.self) { try await apns.wait(timeout: .zero) }
         #expect(error?.cause.contains("has sent nothing: it has to connect to \(apns.url)") == true)
+    }
+
+    @Test
+    func `A backend in another process gets all that it has to know`() async throws {
+        let team = try await TestAPNs.team()
+        let variables = try team.environmentVariables
+        #expect(variables["APNS_URL"] == team.url && variables["APNS_TOPIC"] == team.bundleID)
+        let (authority, key) = (try #require(variables["APNS_CA_FILE"]), try #require(variables["APNS_KEY_FILE"]))
+        #expect(try String(contentsOfFile: authority, encoding: .utf8) == team.authorityPEM)
+        #expect(try String(contentsOfFile: key, encoding: .utf8) == team.privateKeyPEM)
+        #expect(variables["SSL_CERT_FILE"] == authority)
     }
 
     @Test(arguments: [false, true])

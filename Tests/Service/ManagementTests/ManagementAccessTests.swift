@@ -135,6 +135,23 @@ import Testing
         }
     }
 
+    @Test func `If all connections are busy, a further one is closed, and that is counted`() async throws {
+        try await TestService.run {
+            $0.managementConnections = 1
+        } _: { test in
+            let client = HTTPClient()
+            let follow = try await client.execute(
+                test.request("GET", "/v1/log?follow=true"), deadline: .distantFuture)
+            #expect(follow.status == .ok)
+            let address = try required(URLComponents(string: test.managementURL))
+            let refused = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: try required(address.host), port: try required(address.port)).get()
+            try await refused.closeFuture.get()
+            try await test.metricsSay("management-connections")
+            try await client.shutdown()
+        }
+    }
+
     @Test func `A body or headers that are too large are refused`() async throws {
         try await TestService.run { test in
             let large = String(repeating: " ", count: APILimits.bodyBytes) + #"{"name":"Shop"}"#

@@ -185,6 +185,9 @@ struct ManagementConnectionTests {
         let entries = channels.enumerated().map {
             ConnectionTable.Entry($0.element, now: .uptimeNanoseconds(0) + .seconds(Int64($0.offset)))
         }
+        for (second, entry) in entries.enumerated() {
+            entry.setIdle(since: .uptimeNanoseconds(0) + .seconds(Int64(second)))
+        }
         #expect(table.add(entries[0]) && table.add(entries[1]))
         entries[0].setIdle(since: nil)
         #expect(table.add(entries[2]))
@@ -194,5 +197,46 @@ struct ManagementConnectionTests {
         #expect(!table.add(entries[3]))
         table.remove(entries[0])
         #expect(table.add(entries[3]))
+    }
+
+    /// An entry of a channel that tells whether it was closed.
+    private func entry(
+        at time: TimeAmount, in table: ConnectionTable
+    ) -> (entry: ConnectionTable.Entry, isAdmitted: Bool, isClosed: () -> Bool) {
+        let channel = EmbeddedChannel()
+        let closed = NIOLoopBoundBox(false, eventLoop: channel.eventLoop)
+        channel.closeFuture.whenComplete { _ in closed.value = true }
+        let entry = ConnectionTable.Entry(channel, now: .uptimeNanoseconds(0) + time)
+        return (
+            entry, table.add(entry),
+            {
+                channel.embeddedEventLoop.run()
+                return closed.value
+            }
+        )
+    }
+
+    @Test func `If many clients connect at the same moment, none of them is closed for another`() {
+        let table = ConnectionTable(limit: 2)
+        let all = (0..<100).map { entry(at: .milliseconds($0), in: table) }
+        let isOpen = all.map { $0.isAdmitted && !$0.isClosed() }
+        #expect(!isOpen.contains(false))
+        // Those that are still silent when others come later give way, the oldest first.
+        let later = (0..<2).map { entry(at: .milliseconds(2001 + $0), in: table) }
+        let isLaterOpen = later.map { $0.isAdmitted && !$0.isClosed() }
+        let isClosed = all.prefix(4).map { $0.isClosed() }
+        #expect(!isLaterOpen.contains(false) && isClosed == [true, true, false, false])
+    }
+
+    @Test func `New connections that send nothing lock nobody out`() {
+        let table = ConnectionTable(limit: 2)
+        let all = (0...2 + ManagementLimits.newConnections).map { _ in entry(at: .zero, in: table) }
+        let areAdmitted = all.allSatisfy { $0.isAdmitted }
+        #expect(areAdmitted)
+        let closed = all.filter { $0.isClosed() }
+        #expect(closed.count == 1)
+        for other in all { other.entry.setIdle(since: nil) }
+        let refused = entry(at: .zero, in: table)
+        #expect(!refused.isAdmitted)
     }
 }

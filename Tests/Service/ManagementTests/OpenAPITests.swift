@@ -75,7 +75,7 @@ struct OpenAPITests {
         let request: JSONValue = [
             "number": 1, "time": 2, "connection": "c1", "environment": "development", "protocol": "http2",
         ]
-        let answer: JSONValue = ["matched": 1, "nearest": [["request": request, "differs": ["topic"]]]]
+        let answer: JSONValue = ["matched": 1, "nearest": [["request": request, "differs": ["topic"]]], "failed": [[:]]]
         try ManagementSchemas.waitedInVain.check(answer)
         #expect(throws: (any Error).self) { try ManagementSchemas.waitedInVain.check(["status": 408]) }
     }

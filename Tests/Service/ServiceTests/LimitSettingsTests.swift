@@ -1,4 +1,6 @@
 import Configuration
+import Connections
+import Rates
 import Service
 import Testing
 
@@ -11,6 +13,33 @@ struct LimitSettingsTests {
             let same = seen.updateValue(limit.name, forKey: changed)
             #expect(same == nil, "\(limit.name) changes no more than \(same ?? "")")
         }
+    }
+
+    @Test func `Limits against attackers are off in a service for tests, if no setting changes them`() throws {
+        var inMemory = Settings()
+        inMemory.store = .memory
+        inMemory.useLimitsForTests()
+        #expect(inMemory.providerConnects.connects.isOff && inMemory.courierConnects.connects.isOff)
+        #expect(inMemory.managementConnects.connects.isOff && inMemory.managementConnections == 4096)
+        #expect(inMemory.managementStreams == 2048 && inMemory.activeRehearsals == 10_000)
+        // These bound the memory, and stay.
+        #expect(inMemory.providerConnects.open == Settings().providerConnects.open)
+
+        let variables = [
+            "CARILLON_STORE": "memory", "CARILLON_LIMIT_PROVIDER_CONNECT_BURST": "7",
+            "CARILLON_LIMIT_COURIER_CONNECT_RATE": "8",
+            "CARILLON_LIMIT_MANAGEMENT_STREAMS": "9",
+        ]
+        var chosen = Settings()
+        try chosen.read(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
+        chosen.useLimitsForTests()
+        #expect(chosen.providerConnects.connects == Rate(burst: 7, perSecond: 200))
+        #expect(chosen.courierConnects.connects.perSecond == 8 && chosen.managementStreams == 9)
+        #expect(chosen.managementConnects.connects.isOff && chosen.activeRehearsals == 10_000)
+
+        var lasting = Settings()
+        lasting.useLimitsForTests()
+        #expect("\(lasting)" == "\(Settings())")
     }
 
     /// The settings as text, with this value for each limit.

@@ -110,6 +110,17 @@ struct StartTests {
         }
     }
 
+    @Test func `After a restart the other authority of rehearsals is the same`() async throws {
+        try await TestService.runTwice { test in
+            let answer = try await test.ask("GET", "/other-ca.pem")
+            #expect(answer.status == 200)
+            return answer.text
+        } _: { test, before in
+            let after = try await test.ask("GET", "/other-ca.pem")
+            #expect(after.text == before)
+        }
+    }
+
     @Test func `A folder that others could use is made private`() async throws {
         try await withFolder { _, settings in
             try FileManager.default.createDirectory(

@@ -310,13 +310,47 @@ struct RequestJournalTests {
             $0.status = 400
         }
         let result = await journal.wait(for: match, count: 1, limit: 10, timeout: .seconds(60)) { $0() }
-        guard case .timedOut(let matched, let nearest) = result else {
+        guard case .timedOut(let matched, let nearest, let failed) = result else {
             Issue.record("it is content")
             return
         }
-        #expect(matched == 0)
+        #expect(matched == 0 && failed.isEmpty)
         #expect(nearest.map(\.entry.facts.number) == [3, 2, 1, 7, 6])
         #expect(nearest.first?.differs == ["status"] && nearest.last?.differs == ["topic", "status"])
+    }
+
+    @Test func `A wait that times out names the newest connections that failed without a rehearsal`() async {
+        let journal = Self.journal()
+        let results: [HandshakeResult] = [
+            .alert("unknown_ca"), .clientEnded, .withoutHTTP2(offered: ["http/1.1"]), .withoutHTTP2(offered: []),
+            .leftUnused,
+            .failed("something else"), .completed,
+        ]
+        for (number, result) in results.enumerated() {
+            let connection = ConnectionFacts(number: UInt64(number), environment: .development, interface: .http2)
+            journal.record(connection, result, at: Timestamp(milliseconds: 0))
+        }
+        var rehearsed = ConnectionFacts(number: 8, environment: .development, interface: .http2)
+        (rehearsed.fault, rehearsed.rule) = (.certificate(.expired), "expired")
+        journal.record(rehearsed, .alert("certificate_expired"), at: Timestamp(milliseconds: 0))
+        let result = await journal.wait(for: RequestMatch(), count: 1, limit: 10, timeout: .seconds(60)) { $0() }
+        guard case .timedOut(0, let nearest, let failed) = result else {
+            Issue.record("it is content")
+            return
+        }
+        // They are no requests, so they are near none.
+        #expect(nearest.isEmpty)
+        #expect(failed.map { $0.facts.failedHandshake?.result } == results.dropFirst().dropLast().reversed())
+        #expect(journal.newest == 7)
+        #expect(
+            failed[3].json.contains(
+                #""protocols":["http/1.1"],"cause":"the client offers http/1.1 and not HTTP/2 (h2)""#))
+        #expect(failed[2].json.contains(#""protocols":[],"cause":"the client speaks HTTP/1"#))
+        // The report has the handshakes themselves.
+        #expect(
+            journal.handshakes.map(\.result) == results.prefix(3) + [
+                .failed("something else"), .alert("certificate_expired"),
+            ])
     }
 
     @Test(arguments: [0, 1, 2])
@@ -346,7 +380,7 @@ struct RequestJournalTests {
             $0.status = 200
         }
         let result = await journal.wait(for: match, count: 1, limit: 10, timeout: .seconds(60)) { $0() }
-        guard case .timedOut(_, let nearest) = result else {
+        guard case .timedOut(_, let nearest, _) = result else {
             Issue.record("it is content")
             return
         }

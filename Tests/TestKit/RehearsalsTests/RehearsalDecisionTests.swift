@@ -203,6 +203,25 @@ struct RehearsalDecisionTests {
         #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)
     }
 
+    @Test func `A setting changes the number of active rehearsals`() {
+        var stage = ActiveRehearsals(limit: 2)
+        let begun = (0..<3).map { _ in stage.begin(Rehearsal(rules: [Self.rule()]), time: Self.time, now: .zero) }
+        #expect(begun == ["r1", "r2", nil])
+    }
+
+    @Test func `A client that the service refuses by its first message counts for no rule`() throws {
+        let director = RehearsalDirector(next: RequestCounter()) { .zero }
+        let rule = try Rehearsal(["rules": [["fault": ["certificate": "expired"], "when": ["first": 1]]]])
+        let id = try #require(director.begin(rule, time: Self.time))
+        var connection = ConnectionFacts(number: 0, environment: .development, interface: .http2)
+        connection.isRefused = true
+        director.connecting(&connection)
+        #expect(connection.fault == nil && director.rehearsal(id)?.rehearsal.counts.first?.matched == 0)
+        connection.isRefused = false
+        director.connecting(&connection)
+        #expect(connection.fault == .certificate(.expired))
+    }
+
     private static func connection(_ serverName: String?, _ interface: ProviderInterface = .http2) -> ConnectionFacts {
         ConnectionFacts(number: 1, environment: .development, interface: interface, serverName: serverName)
     }

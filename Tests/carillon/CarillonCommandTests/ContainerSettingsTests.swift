@@ -117,6 +117,17 @@ struct ContainerSettingsTests {
         }
     }
 
+    @Test(arguments: ["", "0123456789abcdef"])
+    func `The log says that an empty key counts as none`(_ key: String) async throws {
+        try await Self.run(["CARILLON_MANAGEMENT_KEY": key]) { ready, child in
+            #expect((ready["management"]?["key"]?.text == key) != key.isEmpty)
+            child.signal(SIGTERM)
+            let finished = await child.finished()
+            #expect(
+                finished.errors.contains("The setting management-key is empty, so it counts as none") == key.isEmpty)
+        }
+    }
+
     @Test(arguments: [
         (["CARILLON_STORE": "sqlite", "CARILLON_DATA": "data"], ["--management-key-file", "CARILLON_MANAGEMENT_KEY"]),
         (["CARILLON_MANAGEMENT_KEY": "too short"], ["16"]),

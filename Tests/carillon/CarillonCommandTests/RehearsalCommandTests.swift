@@ -62,6 +62,42 @@ import Testing
         }
     }
 
+    @Test func `A trouble needs no document`() async throws {
+        try await CarillonProcess.with { service in
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            for (options, status, output) in [
+                (["--reason", "TooManyRequests", "--first", "1"], 0 as Int32, "429"),
+                (["--reason", "ServiceUnavailable", "--share", "1"], 0, "503"), (["--goaway-every", "1"], 0, "200"),
+                (["--slow", "PT0.1S", "--ttl", "PT1M"], 0, "200"),
+                (["--slow", "PT0.1S", "--goaway-every", "100"], 0, "200"),
+            ] {
+                let begun = try await service.carillon(["rehearse"] + options)
+                #expect(begun.status == 0, "\(begun.errors)")
+                let pushed = try await Self.curl(service, to: token)
+                #expect(pushed.status == status && pushed.output == output, "\(options) \(pushed.errors)")
+                #expect(try await service.carillon("rehearse", "end").output.contains(#""fired":1"#), "\(options)")
+            }
+            #expect(try await service.carillon("rehearse", "--reset", "--team", "NOBODY0001").status == 0)
+            #expect(try await Self.curl(service, to: token).output == "200")
+            #expect(try await service.carillon("rehearse", "--reset").status == 0)
+            #expect(try await Self.curl(service, to: token).output == "000")
+        }
+    }
+
+    @Test(arguments: [
+        ([], "Name a trouble"), (["--share", "0.1"], "Name the trouble too"),
+        (["--reason", "Busy"], "There is no reason Busy"),
+        (["--slow", "2"], "takes a duration"), (["--hang", "--reset"], "Name one of"),
+        (["--hang", "--share", "2"], "up to 1"),
+        (["--hang", "rehearsal.json"], "not both"), (["--goaway-every", "0"], "takes 1 or more"),
+        (["--goaway-every", "10", "--share", "0.1"], "--share and --first are for"),
+    ])
+    func `A trouble that cannot be is refused`(_ options: [String], _ error: String) async throws {
+        let refused = try await BuiltCommand.run(["rehearse"] + options)
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains(error), "\(refused.errors)")
+    }
+
     @Test func `Status fails if a rule has never fired`() async throws {
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with { service in

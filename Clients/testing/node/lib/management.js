@@ -2,11 +2,25 @@ import http from 'node:http';
 import https from 'node:https';
 import { CarillonError } from './errors.js';
 
-/** The management API of one service. */
+/**
+ * The longest times in milliseconds until the service answers: `usual` for a request that waits for nothing, `short` beyond
+ * the time of a wait, and for each request after one that was not answered.
+ */
+const usualLimits = { usual: 30_000, short: 5_000 };
+/** How many connections the requests share that wait for nothing. A wait needs one of its own. */
+const sharedConnections = 8;
+
+/** The management API of one service. Its connections are kept: a service counts how often an address connects. */
 export class Management {
   #explain;
+  #send;
+  #agents;
+  #limits;
+  #isSilent = false;
 
-  constructor(url, key, explain = async () => undefined) {
+  /** explain: a sentence about the end of a service that was started here; undefined if the service was not started here. */
+  constructor(url, key, explain, limits = usualLimits) {
+    this.#limits = limits;
     this.url = url.replace(/\/+$/, '');
     this.key = key;
     this.#explain = explain;
@@ -16,20 +30,26 @@ export class Management {
     if (!['http:', 'https:'].includes(this.place?.protocol)) {
       throw new CarillonError(`CARILLON_MANAGEMENT_URL is ${url}: set it to a URL such as http://localhost:2198.`);
     }
+    const { Agent, request } = this.place.protocol === 'https:' ? https : http;
+    this.#send = request;
+    // An idle connection of an agent does not keep the process alive.
+    this.#agents = {
+      short: new Agent({ keepAlive: true, maxSockets: sharedConnections }),
+      waiting: new Agent({ keepAlive: true, maxFreeSockets: sharedConnections }),
+    };
   }
 
   /**
-   * Sends a request, and returns the status and the answer. `beside` has the statuses that are no errors beside 2xx; `timeout`
-   * is the longest time in milliseconds.
+   * Sends a request, and returns the status and the answer. `beside` has the statuses that are no errors beside 2xx; `wait` is
+   * how long the service may wait before it answers, in milliseconds.
    */
-  async ask(method, path, body, { timeout = 30_000, beside = [] } = {}) {
+  async ask(method, path, body, { wait, beside = [] } = {}) {
     let status, text;
     try {
-      ({ status, text } = await this.#send(method, path, body, timeout));
+      ({ status, text } = await this.#answer(method, path, body, wait));
+      this.#isSilent = false;
     } catch (error) {
-      throw new CarillonError(await this.#explain()
-        ?? `The Carillon at ${this.url} does not answer (${error.message || error.code}): check that it runs, and that `
-          + 'CARILLON_MANAGEMENT_URL is its address.');
+      throw new CarillonError(await this.#explain?.() ?? this.#failure(error));
     }
     let answer;
     try {
@@ -40,36 +60,69 @@ export class Management {
     }
     if ((status >= 200 && status < 300) || beside.includes(status)) return { status, answer };
     if (status === 401) {
-      throw new CarillonError(`The Carillon at ${this.url} refuses the key: set CARILLON_MANAGEMENT_KEY to its key.`, status);
+      const cause = this.key ? 'refuses the key' : 'needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set';
+      throw new CarillonError(`The Carillon at ${this.url} ${cause}: set CARILLON_MANAGEMENT_KEY to its key.`, status);
     }
     const place = answer?.pointer ? `, at ${answer.pointer}` : '';
     throw new CarillonError(`${answer?.detail ?? 'The request failed'} (${method} ${path}, ${status}${place})`, status);
   }
 
-  #send(method, path, body, timeout) {
+  /** Closes the idle connections. */
+  close() {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  #failure(error) {
+    const name = this.#explain ? 'The Carillon of this test run' : `The Carillon at ${this.url}`;
+    if (error.code === 'ECONNRESET') {
+      return `${name} closed the connection before its answer: if its log names a limit, such as management-connections, raise it.`;
+    }
+    const advice = this.#explain
+      ? 'it is stopped or overloaded' : 'check that it runs, and that CARILLON_MANAGEMENT_URL is its address';
+    return `${name} does not answer (${error.message || error.code}): ${advice}.`;
+  }
+
+  async #answer(method, path, body, wait) {
     const headers = this.key ? { Authorization: `Bearer ${this.key}` } : {};
     const content = body === undefined ? undefined : JSON.stringify(body);
     if (content !== undefined) {
       headers['Content-Type'] = 'application/json';
       headers['Content-Length'] = Buffer.byteLength(content);
     }
-    const { request } = this.place.protocol === 'https:' ? https : http;
+    const agent = wait === undefined ? this.#agents.short : this.#agents.waiting;
+    const time = (wait ?? 0) + (wait !== undefined || this.#isSilent ? this.#limits.short : this.#limits.usual);
+    const attempt = () => this.#exchange(this.url + path, { method, headers, agent }, content, time);
+    try {
+      return await attempt();
+    } catch (error) {
+      // The service closes a connection only while it is idle, so it has not seen this request.
+      if (error.isClosedWhileIdle) return attempt();
+      throw error;
+    }
+  }
+
+  #exchange(url, options, content, time) {
     return new Promise((resolve, reject) => {
-      // A connection of its own, so that none is left open that would keep the process alive.
-      const sending = request(this.url + path, { method, headers, agent: false }, (answer) => {
+      const sending = this.#send(url, options, (answer) => {
         let text = '';
         answer.setEncoding('utf8');
         answer.on('data', (piece) => { text += piece; });
         answer.once('error', finish);
         answer.once('end', () => finish(undefined, { status: answer.statusCode, text }));
       });
-      const timer = setTimeout(() => sending.destroy(new Error(`no answer within ${timeout} ms`)), timeout);
+      const timer = setTimeout(() => {
+        this.#isSilent = true;
+        sending.destroy(new Error(`no answer within ${time / 1000} s`));
+      }, time);
       function finish(error, answer) {
         clearTimeout(timer);
         if (error) reject(error);
         else resolve(answer);
       }
-      sending.once('error', finish);
+      sending.once('error', (error) => {
+        error.isClosedWhileIdle = sending.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code);
+        finish(error);
+      });
       sending.end(content);
     });
   }

@@ -67,6 +67,38 @@ function environment(file) {
   return variables;
 }
 
+/** The oldest Carillon that this package works with. */
+const oldest = '0.2.0';
+
+/** The version of a program, if it is Carillon's; otherwise undefined. */
+async function versionOf(file) {
+  const child = spawn(file, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'], env: environment(file) });
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+  let text = '';
+  child.stdout.setEncoding('utf8');
+  child.stdout.on('data', (piece) => { if (text.length < 200) text += piece; });
+  await new Promise((done) => child.once('close', done).once('error', done));
+  clearTimeout(timer);
+  return /^(\d+\.\d+\.\d+)(-\S+)?( \(.*\))?\s*$/.exec(text)?.[1];
+}
+
+function isOlder(version, than) {
+  const [a, b] = [version, than].map((text) => text.split('.').map(Number));
+  const place = a.findIndex((number, index) => number !== b[index]);
+  return place >= 0 && a[place] < b[place];
+}
+
+/** Why a program is not a service; `happened` is what it did. */
+async function notStarted(file, happened, said = '') {
+  const version = await versionOf(file);
+  const advice = process.env.CARILLON ? 'correct the variable CARILLON, or remove it' : 'name Carillon\'s in the variable CARILLON';
+  if (!version) return new CarillonError(`${file} is not Carillon's program, and ${happened}: ${advice}.${said}`);
+  if (isOlder(version, oldest)) {
+    return new CarillonError(`${file} is Carillon ${version}, and this package needs ${oldest} or newer: ${advice}.${said}`);
+  }
+  return new CarillonError(`${file} did not start: it ${happened}.${said}`);
+}
+
 function ending(status, signal) {
   return signal ? `signal ${os.constants.signals[signal]}` : `exit status ${status}`;
 }
@@ -121,20 +153,17 @@ export class Program {
     });
     const text = await firstLine(child.stdout, timeout);
     if (text === undefined) {
-      throw new CarillonError(`${file} was not ready within ${timeout} ms: give it a longer startTimeout.${this.log()}`);
+      throw await notStarted(file, `was not ready within ${timeout} ms; if it is slow, give it a longer startTimeout`, this.log());
     }
     if (!text.endsWith('\n')) {
       await this.#end();
-      throw new CarillonError(`${file} did not start: ${this.#ending}.${this.log()}`);
+      throw await notStarted(file, `ended (${this.#ending})`, this.log());
     }
     let ready;
     try {
       ready = JSON.parse(text);
     } catch { /* Not JSON. */ }
-    if (ready?.event !== 'ready') {
-      throw new CarillonError(
-        `${file} is not Carillon's program, or another version of it: it printed ${JSON.stringify(text.slice(0, 200))}.`);
-    }
+    if (ready?.event !== 'ready') throw await notStarted(file, `printed ${JSON.stringify(text.slice(0, 200))}`, this.log());
     // The service must not keep this process alive.
     child.unref();
     child.stdin.unref?.();

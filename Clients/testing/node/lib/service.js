@@ -100,7 +100,10 @@ export class Carillon {
   team(settings) { return Team.make(this, settings); }
 
   /** Ends the service, if it was started for the tests. */
-  async close() { await this.#program?.close(); }
+  async close() {
+    this.management.close();
+    await this.#program?.close();
+  }
 }
 
 let shared;

@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { CarillonError, WaitTimeout } from './errors.js';
 import { duration, explanation, requestLine } from './words.js';
 
+/** How many requests a failed test shows: a person reads no more. */
+const shownRequests = 20;
+
 // These faults happen before the sender is known, so a rule cannot select a team.
 const withoutTeam = ['refuse', 'certificate', 'tls', 'handshake'];
 
@@ -9,17 +12,20 @@ const withoutTeam = ['refuse', 'certificate', 'tls', 'handshake'];
 export class Team {
   #management;
   #scope;
+  #since;
   #rehearsals = [];
   #closesService = false;
 
   static async make(carillon, { name = 'Test', id, bundleID, keyID, privateKey } = {}) {
     bundleID ??= `com.example.test-${randomBytes(6).toString('hex')}`;
     const document = { teams: [{ teamID: id, name, apps: [bundleID], keys: [{ keyID, privateKey }] }] };
-    const { answer: { teams: [made] } } = await carillon.management.ask('POST', '/v1/fixtures', document);
-    return new Team(carillon, made);
+    const { answer: { teams: [made], service } } = await carillon.management.ask('POST', '/v1/fixtures', document);
+    return new Team(carillon, made, service?.journal?.newest ?? 0);
   }
 
-  constructor(carillon, made) {
+  /** since: the number of the newest entry of the journal from before the test. */
+  constructor(carillon, made, since) {
+    this.#since = since;
     this.carillon = carillon;
     this.#management = carillon.management;
     this.id = made.teamID;
@@ -80,15 +86,34 @@ export class Team {
       }
       const { answer } = await this.#management.ask('GET', `/v1/requests?${parameters}`);
       requests.push(...answer);
-      if (answer.length < 1000) return requests;
+      if (answer.length < 1000) {
+        if (requests.length === 0) await this.#checkJournal();
+        return requests;
+      }
       query.after = answer.at(-1).number;
     }
   }
 
-  /** The newest requests of the backend, each in one line of text: for the message of a failed test. */
+  /** If the journal is off, nobody knows what was sent. */
+  async #checkJournal() {
+    const { answer: { keep } } = await this.#management.ask('GET', '/v1/journal');
+    if (keep > 0) return;
+    throw new CarillonError(
+      `The journal of the Carillon at ${this.#management.url} is off, so nobody knows what was sent: start it with --journal 10000.`);
+  }
+
+  /**
+   * The newest requests of the backend, each in one line of text: for the message of a failed test. If there is none, the
+   * connections that failed.
+   */
   async sent() {
     try {
-      const lines = (await this.requests()).slice(-20).map(requestLine);
+      let sent = await this.requests();
+      if (sent.length === 0) {
+        const query = `outcome=failed&after=${this.#since}&limit=${shownRequests}`;
+        sent = (await this.#management.ask('GET', `/v1/requests?${query}`)).answer;
+      }
+      const lines = sent.slice(-shownRequests).map(requestLine);
       return lines.length ? lines : ['nothing'];
     } catch (error) {
       if (error instanceof CarillonError) return [error.message];
@@ -105,8 +130,8 @@ export class Team {
     const own = { ...this.#scope, ...match };
     const body = { match: own, count, timeout: duration(timeout) };
     const { status, answer } = await this.#management.ask(
-      'POST', '/v1/requests/wait', body, { timeout: timeout + 30_000, beside: [408] });
-    if (status === 408) throw new WaitTimeout(explanation(own, count, timeout, answer, this.url), answer);
+      'POST', '/v1/requests/wait', body, { wait: timeout, beside: [408] });
+    if (status === 408) throw new WaitTimeout(explanation(own, count, timeout, answer, this, this.#since), answer);
     return answer.requests;
   }
 

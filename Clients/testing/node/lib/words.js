@@ -10,8 +10,11 @@ function shown(value) {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 
-/** A request in one line. */
+/** A request in one line, or a connection that failed before a request. */
 export function requestLine(request) {
+  if (request.outcome === 'failed') {
+    return `#${request.number}, a connection of ${request.client ?? 'a client'} failed: ${request.cause}`;
+  }
   const answer = request.status === undefined ? 'no answer yet' : [request.status, request.reason].filter(Boolean).join(' ');
   const parts = [`#${request.number}`, answer];
   if (request.outcome) parts.push(request.outcome);
@@ -28,8 +31,30 @@ function valueOf(request, key) {
   return fields[key] ? request.headers?.[fields[key]] : request[key];
 }
 
-/** Why a wait failed, from the answer 408. */
-export function explanation(match, count, timeout, { matched = 0, nearest = [] }, url) {
+/** Alerts of a client that does not trust a certificate (RFC 8446, 6.2). */
+const distrust = [
+  'bad_certificate', 'unsupported_certificate', 'certificate_revoked', 'certificate_expired', 'certificate_unknown', 'unknown_ca',
+];
+
+/** A sentence about a connection that failed before a request: what is wrong, and what to do. */
+function trouble({ alert, cause, protocols, client }, { host }) {
+  if (protocols) {
+    const offered = protocols.length ? `it offered only ${protocols.join(', ')}` : 'it sent a request of HTTP/1';
+    return `The backend does not speak HTTP/2 (${offered}): APNs takes nothing else, so send with a client for HTTP/2.`;
+  }
+  if (distrust.includes(alert) || (!alert && cause?.startsWith('the client ended the connection'))) {
+    const how = alert ? `its alert is ${alert}` : cause;
+    return `The backend does not trust the service (${how}): let it trust the authority in apns.ca or apns.caFile, and connect to ${host}.`;
+  }
+  return `A connection of ${client ?? 'a client'} failed: ${cause}.`;
+}
+
+/**
+ * Why a wait failed, from the answer 408.
+ *
+ * since: the number of the newest entry of the journal from before the test.
+ */
+export function explanation(match, count, timeout, { matched = 0, nearest = [], failed = [] }, apns, since) {
   const { team, ...rest } = match;
   const wanted = Object.keys(rest).length ? ` ${shown(rest)}` : '';
   const lines = [
@@ -43,7 +68,10 @@ export function explanation(match, count, timeout, { matched = 0, nearest = [] }
     if (differs.length === 0) lines.push('    matches');
   }
   if (own.length === 0 && matched === 0) {
-    lines.push(`  The backend has sent nothing: it has to connect to ${url}, and trust the authority in ca.`);
+    // Without a request, the newest connection that failed says more than anything else.
+    const connection = failed.find(({ number }) => number > since);
+    if (connection) lines.unshift(trouble(connection, apns));
+    else lines.push(`  The backend has sent nothing: it has to connect to ${apns.url}, and trust the authority in apns.ca.`);
   }
   return lines.join('\n');
 }

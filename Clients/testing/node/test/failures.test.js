@@ -4,9 +4,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import http2 from 'node:http2';
+import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import tls from 'node:tls';
 import { Carillon, team } from 'carillon-testing';
 import { Backend } from './backend.js';
 
@@ -20,8 +23,10 @@ function set(t, variables) {
   }
 }
 
-/** Lets CARILLON name a program with this content. */
-function program(t, content) {
+/** Lets CARILLON name a program with this content. A script says that it is this version of Carillon. */
+function program(t, content, version = '0.2.0') {
+  const asked = `case $1 in --version) echo ${version}; exit;; esac\n`;
+  if (typeof content === 'string') content = `#!/bin/sh\n${version ? asked : ''}${content}\n`;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-test-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
   fs.writeFileSync(path.join(folder, 'carillon'), content, { mode: 0o755 });
@@ -58,6 +63,58 @@ test('a wait without any request says where to send', async (t) => {
   const apns = await team(t);
   await apns.wait({}, { count: 0, timeout: 0 });
   await assert.rejects(apns.wait({}, { timeout: 0 }), /The backend has sent nothing: it has to connect to https:/);
+});
+
+/** Waits until a connection of the test's service has failed. The team of the test sees no failed connection. */
+async function connectionFailed(carillon) {
+  await carillon.management.ask('POST', '/v1/requests/wait', { match: { outcome: 'failed' }, timeout: 'PT60S' }, { wait: 60_000 });
+}
+
+test('a backend that does not trust the authority', async (t) => {
+  const carillon = await started(t);
+  const earlier = await carillon.team();
+  const session = http2.connect(carillon.url);
+  const [error] = await once(session, 'error');
+  assert.match(error.code, /CERT|SELF_SIGNED|UNABLE_TO/);
+  await connectionFailed(carillon);
+  await assert.rejects(earlier.wait({ outcome: 'delivered' }, { timeout: 0 }), ({ message }) => {
+    assert.match(message, /^The backend does not trust the service \(.*\): let it trust the authority in apns\.ca or apns\.caFile/);
+    assert.match(message, /\n0 requests matched .* within 0 s, instead of 1\.$/);
+    return true;
+  });
+  assert.match((await earlier.sent())[0], /^#1, a connection of 127\.0\.0\.1:\d+ failed: the client /);
+  // It is not the connection of a test that begins later.
+  await assert.rejects((await carillon.team()).wait({}, { timeout: 0 }), /The backend has sent nothing/);
+});
+
+test('a backend that does not speak HTTP/2', async (t) => {
+  const carillon = await started(t);
+  const apns = await carillon.team();
+  const sending = https.request(`${apns.url}/3/device/00`, { method: 'POST', ca: apns.ca, ALPNProtocols: ['http/1.1'], agent: false });
+  sending.end('{}');
+  await once(sending, 'error');
+  await connectionFailed(carillon);
+  await assert.rejects(
+    apns.wait({}, { timeout: 0 }), /^WaitTimeout.*: The backend does not speak HTTP\/2 \(it offered only http\/1\.1\): APNs takes/);
+  const other = await carillon.team();
+  const socket = tls.connect({ host: carillon.host, port: carillon.port, ca: carillon.ca });
+  socket.on('error', () => {});
+  socket.resume().write('POST /3/device/00 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
+  await once(socket, 'close');
+  await carillon.management.ask(
+    'POST', '/v1/requests/wait', { match: { outcome: 'failed' }, count: 2, timeout: 'PT60S' }, { wait: 60_000 });
+  await assert.rejects(other.wait({}, { timeout: 0 }), /does not speak HTTP\/2 \(it sent a request of HTTP\/1\)/);
+});
+
+test('a journal that is off', async (t) => {
+  set(t, { CARILLON_MANAGEMENT_URL: undefined });
+  const carillon = await Carillon.start({ options: ['--journal', '0'] });
+  t.after(() => carillon.close());
+  const apns = await carillon.team();
+  for (const ask of [() => apns.wait(), () => apns.wait({}, { count: 0, timeout: 0 }), () => apns.requests()]) {
+    await assert.rejects(ask, /ournal .*is off, so nobody knows what was sent: start .* with --journal 10000/);
+  }
+  assert.match((await apns.sent())[0], /journal .* is off/);
 });
 
 test('a failed test shows what the backend sent, and one that passes does not', async (t) => {
@@ -99,30 +156,40 @@ test('a program for another machine', async (t) => {
 });
 
 test('a program that ends at once', async (t) => {
-  program(t, '#!/bin/sh\necho "Error: the disk is full" >&2\nexit 3\n');
-  await assert.rejects(Carillon.start(), /did not start: exit status 3\. It said:\n  Error: the disk is full/);
+  program(t, 'echo "Error: the disk is full" >&2; exit 3');
+  await assert.rejects(Carillon.start(), /did not start: it ended \(exit status 3\)\. It said:\n  Error: the disk is full/);
 });
 
 test('a program that is never ready', async (t) => {
-  program(t, '#!/bin/sh\nexec cat\n');
+  program(t, 'exec cat');
   await assert.rejects(
-    Carillon.start({ startTimeout: 200 }), /was not ready within 200 ms: give it a longer startTimeout/);
+    Carillon.start({ startTimeout: 200 }), /was not ready within 200 ms; if it is slow, give it a longer startTimeout/);
 });
 
 test('a program that closes its output', async (t) => {
-  program(t, '#!/bin/sh\nexec cat >/dev/null\n');
-  await assert.rejects(Carillon.start(), /did not start: exit status 0/);
+  program(t, 'exec cat >/dev/null');
+  await assert.rejects(Carillon.start(), /did not start: it ended \(exit status 0\)/);
 });
 
 test('a program that is something else', async (t) => {
-  program(t, '#!/bin/sh\necho Hello\n');
-  await assert.rejects(Carillon.start(), /is not Carillon's program, or another version of it/);
+  program(t, 'echo Hello', '');
+  await assert.rejects(Carillon.start(), /is not Carillon's program, and printed "Hello\\n": correct the variable CARILLON/);
+});
+
+test('a program that says nothing', async (t) => {
+  set(t, { CARILLON: '/bin/false', CARILLON_MANAGEMENT_URL: undefined });
+  await assert.rejects(Carillon.start(), /false is not Carillon's program, and ended \(exit status 1\): correct the variable CARILLON/);
+});
+
+test('an older Carillon', async (t) => {
+  program(t, 'echo "Error: Unknown option" >&2; exit 64', '0.1.9');
+  await assert.rejects(Carillon.start(), /is Carillon 0\.1\.9, and this package needs 0\.2\.0 or newer: correct the variable CARILLON/);
 });
 
 test('a port in use', async (t) => {
   const { management } = await started(t);
   await assert.rejects(
-    Carillon.start({ options: ['--management', management.place.host] }), /did not start: exit status 1\. It said:\n/);
+    Carillon.start({ options: ['--management', management.place.host] }), /did not start: it ended \(exit status 1\)\. It said:\n/);
 });
 
 test('a service that ends during a test', async (t) => {
@@ -140,7 +207,9 @@ test('a service that is not there', async (t) => {
 
 test('a wrong key, and a URL that is none', async (t) => {
   const { management } = await started(t);
-  await assert.rejects(Carillon.attach({ url: management.url, key: 'wrong' }), /set CARILLON_MANAGEMENT_KEY to its key/);
+  await assert.rejects(Carillon.attach({ url: management.url, key: 'wrong' }), /refuses the key: set CARILLON_MANAGEMENT_KEY to its key/);
+  await assert.rejects(
+    Carillon.attach({ url: management.url, key: '' }), /needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set: set/);
   await assert.rejects(Carillon.attach({ url: 'localhost' }), /set it to a URL such as http:\/\/localhost:2198/);
 });
 

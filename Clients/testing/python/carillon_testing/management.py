@@ -4,9 +4,17 @@ import http.client
 import json
 import os
 import select
+import socket
 import urllib.parse
 
 from .errors import CarillonError
+
+# The longest times in seconds until the service answers: a request that waits for nothing; and beyond the time of a wait, and
+# for each request after one that was not answered.
+_LIMIT, _SHORT_LIMIT = 30, 5
+
+# The service has closed the connection, and has not answered.
+_CLOSED = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
 class Management:
@@ -16,10 +24,13 @@ class Management:
     counts how often an address connects (`limit.management-connect-rate`).
     """
 
-    def __init__(self, url, key, explain=None):
+    def __init__(self, url, key, explain=None, limits=(_LIMIT, _SHORT_LIMIT)):
+        """explain: a sentence about the end of a service that was started here; None if it was not started here."""
         self.url = url.rstrip("/")
         self.key = key
-        self._explain = explain or (lambda: None)
+        self._explain = explain
+        self._limit, self._short_limit = limits
+        self._is_silent = False
         parts = urllib.parse.urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise CarillonError(f"CARILLON_MANAGEMENT_URL is {url}: set it to a URL such as http://localhost:2198.")
@@ -31,32 +42,23 @@ class Management:
         self._idle = []
         self._owner = os.getpid()
 
-    def ask(self, method, path, body=None, timeout=30, beside=()):
+    def ask(self, method, path, body=None, wait=None, beside=()):
         """Sends a request, and returns the status and the answer.
 
-        `beside` has the statuses that are no errors beside 2xx. `timeout` is the longest time in seconds.
+        `beside` has the statuses that are no errors beside 2xx. `wait` is how long the service may wait before it answers, in
+        seconds.
         """
+        is_short = wait is not None or self._is_silent
+        timeout = (wait or 0) + (self._short_limit if is_short else self._limit)
         headers = {"Authorization": "Bearer " + self.key} if self.key else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body).encode()
-        connection = None
         try:
-            connection = self._connection(timeout)
-            connection.request(method, self._path + path, body, headers)
-            answer = connection.getresponse()
-            status, text = answer.status, answer.read()
-        except BaseException as error:
-            # The rest of an answer that was not read whole would be taken for the next one.
-            if connection:
-                connection.close()
-            if not isinstance(error, (OSError, http.client.HTTPException)):
-                raise
-            raise CarillonError(
-                self._explain() or f"The Carillon at {self.url} does not answer ({error or type(error).__name__}): "
-                "check that it runs, and that CARILLON_MANAGEMENT_URL is its address.") from None
-        if connection.sock:
-            self._idle.append(connection)
+            status, text = self._answer(method, self._path + path, body, headers, timeout)
+        except (OSError, http.client.HTTPException) as error:
+            raise CarillonError(self._explain and self._explain() or self._failure(error, timeout)) from None
+        self._is_silent = False
         if status // 100 != 2 and status not in beside:
             raise CarillonError(self._refusal(method, path, status, text), status)
         try:
@@ -69,8 +71,29 @@ class Management:
         while self._idle and self._owner == os.getpid():
             self._idle.pop().close()
 
+    def _answer(self, method, path, body, headers, timeout):
+        while True:
+            connection, is_new = self._connection(timeout)
+            try:
+                connection.request(method, path, body, headers)
+                answer = connection.getresponse()
+                status, text = answer.status, answer.read()
+            except _CLOSED:
+                connection.close()
+                # The service closes a connection only while it is idle, so it has not seen this request.
+                if is_new:
+                    raise
+            except BaseException:
+                # The rest of an answer that was not read whole would be taken for the next one.
+                connection.close()
+                raise
+            else:
+                if connection.sock:
+                    self._idle.append(connection)
+                return status, text
+
     def _connection(self, timeout):
-        """An idle connection that the service has not closed, or else a new one."""
+        """An idle connection that the service has not closed, or else a new one, and whether it is new."""
         if self._owner != os.getpid():
             self._idle, self._owner = [], os.getpid()
         while True:
@@ -79,18 +102,32 @@ class Management:
             except IndexError:
                 connection = self._open(self.host, self._port, timeout=timeout)
                 connection.connect()
-                return connection
+                return connection, True
             # Nothing has been asked, so what can be read is the connection's end.
             readable = select.poll()
             readable.register(connection.sock, select.POLLIN)
             if not readable.poll(0):
                 connection.sock.settimeout(timeout)
-                return connection
+                return connection, False
             connection.close()
+
+    def _failure(self, error, timeout):
+        name = "The Carillon of this test run" if self._explain else f"The Carillon at {self.url}"
+        if isinstance(error, _CLOSED):
+            return (f"{name} closed the connection before its answer: if its log names a limit, such as "
+                    "management-connections, raise it.")
+        cause = str(error) or type(error).__name__
+        if isinstance(error, (TimeoutError, socket.timeout)):
+            self._is_silent = True
+            cause = f"no answer within {timeout:g} s"
+        advice = ("it is stopped or overloaded" if self._explain
+                  else "check that it runs, and that CARILLON_MANAGEMENT_URL is its address")
+        return f"{name} does not answer ({cause}): {advice}."
 
     def _refusal(self, method, path, status, text):
         if status == 401:
-            return f"The Carillon at {self.url} refuses the key: set CARILLON_MANAGEMENT_KEY to its key."
+            cause = "refuses the key" if self.key else "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set"
+            return f"The Carillon at {self.url} {cause}: set CARILLON_MANAGEMENT_KEY to its key."
         try:
             problem = json.loads(text)
             detail, pointer = problem.get("detail") or problem.get("title"), problem.get("pointer")

@@ -4,16 +4,32 @@ import atexit
 import json
 import os
 import platform
+import re
 import select
 import shutil
 import subprocess
 import tempfile
 import time
+import weakref
 from pathlib import Path
 
 from .errors import CarillonError
 
 _FOLDER = Path(__file__).parent
+
+# The oldest Carillon that this package works with.
+_OLDEST = "0.2.0"
+
+_programs = weakref.WeakSet()
+
+
+def _forget_programs():
+    """Closes a forked process's ends of the pipes: the service ends with the process that has started it."""
+    for program in list(_programs):
+        program.forget()
+
+
+os.register_at_fork(after_in_child=_forget_programs)
 
 
 def find():
@@ -47,6 +63,30 @@ def _environment(path):
     return environment
 
 
+def _version(path):
+    """The version of a program, if it is Carillon's; otherwise None."""
+    try:
+        said = subprocess.run(
+            [path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=5,
+            env=_environment(path)).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.fullmatch(r"(\d+\.\d+\.\d+)(-\S+)?( \(.*\))?\s*", said[:200].decode(errors="replace"))
+    return match and match[1]
+
+
+def _not_started(path, happened, said):
+    """The error of a program that is not a service; `happened` is what it did."""
+    version = _version(path)
+    advice = ("correct the variable CARILLON, or remove it" if os.environ.get("CARILLON")
+              else "name Carillon's in the variable CARILLON")
+    if version is None:
+        return CarillonError(f"{path} is not Carillon's program, and {happened}: {advice}.{said}")
+    if [int(part) for part in version.split(".")] < [int(part) for part in _OLDEST.split(".")]:
+        return CarillonError(f"{path} is Carillon {version}, and this package needs {_OLDEST} or newer: {advice}.{said}")
+    return CarillonError(f"{path} did not start: it {happened}.{said}")
+
+
 class Program:
     """A running `carillon serve`, which ends with this process, also if this process is killed."""
 
@@ -66,6 +106,7 @@ class Program:
             self._log.close()
             raise CarillonError(f"{path} cannot be started on this machine ({platform.machine()}): {error.strerror}. "
                                 "Install the wheel for this machine, or name another program in the variable CARILLON.")
+        _programs.add(self)
         atexit.register(self.close)
         try:
             self.ready = self._read_ready(path, timeout)
@@ -80,11 +121,12 @@ class Program:
         while not text.endswith(b"\n"):
             readable, _, _ = select.select([output], [], [], max(0, deadline - time.monotonic()))
             if not readable:
-                raise CarillonError(f"{path} was not ready within {timeout:g} s: give it a longer start_timeout.{self.log()}")
+                raise _not_started(
+                    path, f"was not ready within {timeout:g} s; if it is slow, give it a longer start_timeout", self.log())
             piece = os.read(output, 65536)
             if not piece:
                 status = self._end()
-                raise CarillonError(f"{path} did not start: {_ending(status)}.{self.log()}")
+                raise _not_started(path, f"ended ({_ending(status)})", self.log())
             text += piece
         try:
             ready = json.loads(text)
@@ -92,7 +134,7 @@ class Program:
                 return ready
         except (ValueError, KeyError, TypeError):
             pass
-        raise CarillonError(f"{path} is not Carillon's program, or another version of it: it printed {text[:200]!r}.")
+        raise _not_started(path, f"printed {text[:200].decode(errors='replace')!r}", self.log())
 
     def ending(self):
         """A sentence about the end of the program; None if it runs."""
@@ -113,6 +155,11 @@ class Program:
         lines = text.decode(errors="replace").strip().splitlines()[-8:]
         return " It said:\n  " + "\n  ".join(lines) if lines else ""
 
+    def forget(self):
+        """Closes this process's end of the pipes, and leaves the program alone: for a forked process."""
+        self._process.stdin.close()
+        self._process.stdout.close()
+
     def close(self, now=False):
         """Ends the program, and waits for its end."""
         # A process that was forked from this one does not end it.
@@ -129,11 +176,12 @@ class Program:
             self._process.stdin.close()
         except OSError:
             pass  # It has ended.
-        try:
-            return self._process.wait(limit)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+        for end in (self._process.terminate, self._process.kill):
+            try:
+                return self._process.wait(min(limit, 3) if end == self._process.terminate else limit)
+            except subprocess.TimeoutExpired:
+                end()  # Another process may have its input open.
+        return self._process.wait()
 
 
 def _ending(status):

@@ -5,7 +5,7 @@ import importlib.util
 
 import pytest
 
-from . import words
+from .distribution import Distribution, from_controller
 from .errors import CarillonError
 from .service import Carillon
 from .team import Team
@@ -24,7 +24,7 @@ def pytest_configure(config):
         "service of its own; id, name, bundle_id, key_id and private_key are those of its team.")
     config.stash[_shared] = _Shared(config)
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(_Distribution(config))
+        config.pluginmanager.register(Distribution(lambda: config.stash[_shared].start().management))
 
 
 def pytest_unconfigure(config):
@@ -38,7 +38,7 @@ class _Shared:
 
     def __init__(self, config):
         self._options = config.getini("carillon_options")
-        self._from_controller = getattr(config, "workerinput", {}).get("carillon")
+        self._controller = getattr(config, "workerinput", {}).get("carillon")
         self._carillon = None
         self._error = None
 
@@ -55,36 +55,14 @@ class _Shared:
         return self._carillon
 
     def _start(self):
-        given = self._from_controller
-        if given is None:
+        if self._controller is None:
             return Carillon.start(options=self._options)
-        if "error" in given:
-            raise CarillonError(given["error"])
-        return Carillon.attach(given["url"], given["key"])
-
-    def for_worker(self):
-        """What a worker of pytest-xdist needs to use this service."""
-        try:
-            management = self.start().management
-            return {"url": management.url, "key": management.key}
-        except CarillonError as error:
-            return {"error": str(error)}
+        return Carillon.attach(*from_controller(self._controller))
 
     def close(self):
         if self._carillon is not None:
             self._carillon.close()
             self._carillon = None
-
-
-class _Distribution:
-    """With pytest-xdist, all workers use one service, which the process that distributes the tests starts."""
-
-    def __init__(self, config):
-        self._config = config
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node):
-        node.workerinput["carillon"] = self._config.stash[_shared].for_worker()
 
 
 @pytest.fixture(scope="session")
@@ -150,8 +128,4 @@ def pytest_runtest_makereport(item, call):
     team = getattr(item, "funcargs", {}).get("apns")
     if call.when != "call" or not report.failed or not isinstance(team, Team):
         return
-    try:
-        lines = [words.request_line(request) for request in team.requests()]
-    except CarillonError as error:
-        lines = [str(error)]
-    report.sections.append(("What the backend sent to apns", "\n".join(lines[-20:]) or "nothing"))
+    report.sections.append(("What the backend sent to apns", "\n".join(team.sent())))

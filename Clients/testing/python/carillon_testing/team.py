@@ -5,10 +5,14 @@ import secrets
 import urllib.parse
 
 from . import words
-from .errors import WaitTimeout
+from .errors import CarillonError, WaitTimeout
+from .threads import in_thread
 
 # These faults happen before the sender is known, so a rule cannot select a team.
 _WITHOUT_TEAM = {"refuse", "certificate", "tls", "handshake"}
+
+# How many requests a failed test shows: a person reads no more.
+_SHOWN = 20
 
 
 class Team:
@@ -28,6 +32,8 @@ class Team:
         key = {"keyID": key_id, "privateKey": private_key}
         team = {"teamID": id, "name": name, "apps": [self.bundle_id], "keys": [_given(key)]}
         _, made = self._management.ask("POST", "/v1/fixtures", {"teams": [_given(team)]})
+        # The number of the newest entry of the journal from before the test.
+        self._since = made["service"].get("journal", {}).get("newest", 0)
         made = made["teams"][0]
         self.id = made["teamID"]
         self.key_id = made["keys"][0]["keyID"]
@@ -110,8 +116,30 @@ class Team:
             _, page = self._management.ask("GET", "/v1/requests?" + parameters)
             requests += page
             if len(page) < 1000:
+                if not requests:
+                    self._check_journal()
                 return requests
             query["after"] = page[-1]["number"]
+
+    def _check_journal(self):
+        """If the journal is off, nobody knows what was sent."""
+        if self._management.ask("GET", "/v1/journal")[1]["keep"] == 0:
+            raise CarillonError(f"The journal of the Carillon at {self._management.url} is off, so nobody knows what was sent: "
+                                "start it with --journal 10000.")
+
+    def sent(self):
+        """The newest requests of the backend, each in one line of text: for the message of a failed test.
+
+        If there is none, the connections that failed.
+        """
+        try:
+            requests = self.requests()
+            if not requests:
+                query = f"?outcome=failed&after={self._since}&limit={_SHOWN}"
+                requests = self._management.ask("GET", "/v1/requests" + query)[1]
+        except CarillonError as error:
+            return [str(error)]
+        return [words.request_line(request) for request in requests[-_SHOWN:]] or ["nothing"]
 
     def wait(self, count=1, timeout=5, **match):
         """Waits until `count` requests match, and returns them. Requests from before count too.
@@ -122,10 +150,15 @@ class Team:
         __tracebackhide__ = True  # pytest shows the line of the test.
         match = self._own(match)
         body = {"match": match, "count": count, "timeout": words.duration(timeout)}
-        status, answer = self._management.ask("POST", "/v1/requests/wait", body, timeout + 30, beside={408})
+        status, answer = self._management.ask("POST", "/v1/requests/wait", body, timeout, beside={408})
         if status == 408:
-            raise WaitTimeout(words.explanation(match, count, timeout, answer, self.url), answer)
+            raise WaitTimeout(words.explanation(match, count, timeout, answer, self, self._since), answer)
         return answer["requests"]
+
+    async def wait_async(self, count=1, timeout=5, **match):
+        """The same as `wait`, for a test with asyncio whose backend sends in the same event loop."""
+        __tracebackhide__ = True
+        return await in_thread(lambda: self.wait(count, timeout, **match))
 
     def rehearse(self, fault, *, match=None, name=None, seed=None, ttl=None, **when):
         """Makes something go wrong for the backend, until the end of the test: `rehearse({"hang": True}, first=1)`.

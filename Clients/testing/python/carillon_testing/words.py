@@ -21,7 +21,9 @@ def duration(value):
 
 
 def request_line(request):
-    """A request in one line."""
+    """A request in one line, or a connection that failed before a request."""
+    if request.get("outcome") == "failed":
+        return f"#{request['number']}, a connection of {request.get('client', 'a client')} failed: {request.get('cause')}"
     status = request.get("status")
     answer = f"{status} {request.get('reason', '')}".strip() if status is not None else "no answer yet"
     parts = [f"#{request['number']}", answer]
@@ -36,8 +38,30 @@ def request_line(request):
     return ", ".join(parts)
 
 
-def explanation(match, count, timeout, answer, url):
-    """Why a wait failed, from the answer 408."""
+# Alerts of a client that does not trust a certificate (RFC 8446, 6.2).
+_DISTRUST = {
+    "bad_certificate", "unsupported_certificate", "certificate_revoked", "certificate_expired", "certificate_unknown", "unknown_ca"}
+
+
+def _trouble(connection, host):
+    """A sentence about a connection that failed before a request: what is wrong, and what to do."""
+    alert, cause = connection.get("alert"), connection.get("cause", "")
+    if "protocols" in connection:
+        offered = ", ".join(connection["protocols"])
+        how = f"it offered only {offered}" if offered else "it sent a request of HTTP/1"
+        return f"The backend does not speak HTTP/2 ({how}): APNs takes nothing else, so send with a client for HTTP/2."
+    if alert in _DISTRUST or (alert is None and cause.startswith("the client ended the connection")):
+        how = f"its alert is {alert}" if alert else cause
+        return (f"The backend does not trust the service ({how}): let it trust the authority in apns.ca_file, apns.ca_pem or "
+                f"apns.ssl_context, and connect to {host}.")
+    return f"A connection of {connection.get('client', 'a client')} failed: {cause}."
+
+
+def explanation(match, count, timeout, answer, apns, since):
+    """Why a wait failed, from the answer 408.
+
+    since: the number of the newest entry of the journal from before the test.
+    """
     matched = answer.get("matched", 0)
     team = match.get("team")
     shown_match = {name: value for name, value in match.items() if name != "team"}
@@ -54,7 +78,13 @@ def explanation(match, count, timeout, answer, url):
         if not miss["differs"]:
             lines.append("    matches")
     if not nearest and not matched:
-        lines.append(f"  The backend has sent nothing: it has to connect to {url}, and trust the authority in ca_file.")
+        # Without a request, the newest connection that failed says more than anything else.
+        failed = [connection for connection in answer.get("failed", []) if connection["number"] > since]
+        if failed:
+            lines.insert(0, _trouble(failed[0], apns.host))
+        else:
+            lines.append(
+                f"  The backend has sent nothing: it has to connect to {apns.url}, and trust the authority in apns.ca_file.")
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from aioapns import APNs, NotificationRequest, PushType
+from carillon_testing import WaitTimeout
 
 
 def notify(token, *alerts):
@@ -58,6 +59,24 @@ def test_a_busy_server_refuses_the_first_attempt(apns):
     assert accepted.is_successful
     assert len(apns.wait(2)) == 2
     assert rehearsal.fired == 1
+
+
+def test_a_wait_lets_the_backend_run(apns):
+    async def run():
+        phone = apns.device()
+        client = APNs(
+            key=apns.private_key, key_id=apns.key_id, team_id=apns.id, topic=apns.bundle_id, use_sandbox=True)
+        waits = [asyncio.create_task(apns.wait_async(timeout=60, payload={"number": number})) for number in range(40)]
+        for number in range(40):
+            await client.send_notification(NotificationRequest(device_token=phone.token, message={"number": number}))
+        client.pool.close()
+        for number, wait in enumerate(waits):
+            (request,) = await wait
+            assert request["payload"] == {"number": number}
+        with pytest.raises(WaitTimeout, match="40 requests matched within 0 s, instead of 41"):
+            await apns.wait_async(41, timeout=0)
+
+    asyncio.run(run())
 
 
 def test_the_report_names_a_fault_of_the_backend(apns):

@@ -3,11 +3,15 @@
 import os
 import select
 import signal
+import socket
+import ssl
 import stat
 import subprocess
 import sys
 import textwrap
+import urllib.request
 
+import httpx
 import pytest
 from carillon_testing import Carillon, CarillonError, WaitTimeout
 from test_httpx import notify
@@ -15,10 +19,13 @@ from test_httpx import notify
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Lets CARILLON name a program with this content."""
+    """Lets CARILLON name a program with this content. A script says that it is this version of Carillon."""
     monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
 
-    def make(content):
+    def make(content, version="0.2.0"):
+        if isinstance(content, str):
+            asked = f"case $1 in --version) echo {version}; exit;; esac" if version else ""
+            content = f"#!/bin/sh\n{asked}\n{content}\n".encode()
         path = tmp_path / "carillon"
         path.write_bytes(content)
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -53,6 +60,55 @@ def test_a_wait_without_any_request_says_where_to_send(apns):
         apns.wait(timeout=0)
 
 
+def connection_failed(carillon, count=1):
+    """Waits until connections of the test's service have failed. The team of the test sees no failed connection."""
+    body = {"match": {"outcome": "failed"}, "count": count, "timeout": "PT60S"}
+    carillon.management.ask("POST", "/v1/requests/wait", body, wait=60)
+
+
+def test_a_backend_that_does_not_trust_the_authority(started):
+    with started.team() as apns, httpx.Client(http2=True) as client:
+        with pytest.raises(httpx.ConnectError):
+            client.post(apns.url + "/3/device/00")
+        connection_failed(started)
+        with pytest.raises(WaitTimeout, match=(
+                r"^The backend does not trust the service \(its alert is unknown_ca\): let it trust the authority in apns.ca_file, "
+                r"apns.ca_pem or apns.ssl_context, and connect to 127.0.0.1.\n0 requests matched within 0 s, instead of 1.$")):
+            apns.wait(timeout=0)
+        (line,) = apns.sent()
+        assert line.startswith("#1, a connection of 127.0.0.1:")
+        assert line.endswith(" failed: the client sent the alert unknown_ca")
+    # It is not the connection of a test that begins later.
+    with started.team() as later, pytest.raises(WaitTimeout, match="The backend has sent nothing"):
+        later.wait(timeout=0)
+
+
+def test_a_backend_that_does_not_speak_http_2(started):
+    context = ssl.create_default_context(cadata=started.ca_pem)
+    with started.team() as apns:
+        context.set_alpn_protocols(["http/1.1"])
+        with pytest.raises(OSError):
+            urllib.request.urlopen(apns.url + "/3/device/00", b"{}", context=context)
+        connection_failed(started)
+        with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(it offered only http/1.1\): APNs takes"):
+            apns.wait(timeout=0)
+    context = ssl.create_default_context(cadata=started.ca_pem)
+    with started.team() as apns:
+        with socket.create_connection((apns.host, apns.port)) as plain, context.wrap_socket(plain, server_hostname=apns.host) as tls:
+            tls.sendall(b"POST /3/device/00 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+            connection_failed(started, 2)
+        with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(it sent a request of HTTP/1\)"):
+            apns.wait(timeout=0)
+
+
+@pytest.mark.apns(options=["--journal", "0"])
+def test_a_journal_that_is_off(apns):
+    for ask in (apns.wait, lambda: apns.wait(0, timeout=0), apns.requests):
+        with pytest.raises(CarillonError, match="ournal .*is off, so nobody knows what was sent: start .* with --journal 10000"):
+            ask()
+    assert "is off, so nobody knows" in apns.sent()[0]
+
+
 def test_a_wait_for_nothing_shows_what_came(apns, apns_environment):
     apns.wait(0, timeout=0)
     notify(apns.device().token, {})
@@ -79,31 +135,44 @@ def test_a_program_for_another_machine(program):
 
 
 def test_a_program_that_ends_at_once(program):
-    program(b"#!/bin/sh\necho 'Error: the disk is full' >&2\nexit 3\n")
-    with pytest.raises(CarillonError, match="did not start: exit status 3. It said:\n  Error: the disk is full"):
+    program("echo 'Error: the disk is full' >&2; exit 3")
+    with pytest.raises(CarillonError, match=r"did not start: it ended \(exit status 3\). It said:\n  Error: the disk is full"):
         Carillon.start()
 
 
 def test_a_program_that_is_never_ready(program):
-    program(b"#!/bin/sh\nexec cat\n")
-    with pytest.raises(CarillonError, match="was not ready within 0.2 s: give it a longer start_timeout"):
+    program("exec cat")
+    with pytest.raises(CarillonError, match="was not ready within 0.2 s; if it is slow, give it a longer start_timeout"):
         Carillon.start(start_timeout=0.2)
 
 
 def test_a_program_that_closes_its_output(program):
-    program(b"#!/bin/sh\nexec cat >/dev/null\n")
-    with pytest.raises(CarillonError, match="did not start: exit status 0"):
+    program("exec cat >/dev/null")
+    with pytest.raises(CarillonError, match=r"did not start: it ended \(exit status 0\)"):
         Carillon.start()
 
 
 def test_a_program_that_is_something_else(program):
-    program(b"#!/bin/sh\necho Hello\n")
-    with pytest.raises(CarillonError, match="is not Carillon's program, or another version of it"):
+    program("echo Hello", version=None)
+    with pytest.raises(CarillonError, match=r"is not Carillon's program, and printed 'Hello\\n': correct the variable CARILLON"):
+        Carillon.start()
+
+
+def test_a_program_that_says_nothing(monkeypatch):
+    monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
+    monkeypatch.setenv("CARILLON", "/bin/false")
+    with pytest.raises(CarillonError, match=r"^/bin/false is not Carillon's program, and ended \(exit status 1\): correct the"):
+        Carillon.start()
+
+
+def test_an_older_carillon(program):
+    program("echo 'Error: Unknown option' >&2; exit 64", version="0.1.9")
+    with pytest.raises(CarillonError, match="is Carillon 0.1.9, and this package needs 0.2.0 or newer: correct the variable"):
         Carillon.start()
 
 
 def test_a_port_in_use(started):
-    with pytest.raises(CarillonError, match="did not start: exit status 1. It said:\n"):
+    with pytest.raises(CarillonError, match=r"did not start: it ended \(exit status 1\). It said:\n"):
         Carillon.start(options=["--management", started.management.url[len("http://"):]])
 
 
@@ -122,8 +191,14 @@ def test_a_service_that_is_not_there(monkeypatch):
 
 
 def test_a_wrong_key(started):
-    with pytest.raises(CarillonError, match="set CARILLON_MANAGEMENT_KEY to its key"):
+    with pytest.raises(CarillonError, match="refuses the key: set CARILLON_MANAGEMENT_KEY to its key"):
         Carillon.attach(started.management.url, "wrong")
+
+
+def test_an_empty_key(started, monkeypatch):
+    monkeypatch.setenv("CARILLON_MANAGEMENT_KEY", "")
+    with pytest.raises(CarillonError, match="needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set: set"):
+        Carillon.attach(started.management.url)
 
 
 def test_a_url_that_is_none():
@@ -156,7 +231,11 @@ def test_the_service_ends_with_a_process_that_is_killed(tmp_path):
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, timeout=120, cwd=tmp_path)
     assert run.returncode == -signal.SIGKILL
-    pid = int(run.stdout)
+    ended(int(run.stdout))
+
+
+def ended(pid):
+    """Waits for the end of a process that is no child of this one."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -166,15 +245,36 @@ def test_the_service_ends_with_a_process_that_is_killed(tmp_path):
     assert readable, "the service still runs"
 
 
+FORKS = """
+    import os, signal, sys
+    os.environ.pop("CARILLON_MANAGEMENT_URL", None)
+    from carillon_testing import Carillon
+    carillon = Carillon.start()
+    print(carillon._program._process.pid, flush=True)
+    if os.fork() == 0:
+        os.read(0, 1)      # The test closes it.
+        os._exit(0)
+    {end}
+"""
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "carillon.close()"])
+def test_a_forked_process_does_not_keep_the_service(tmp_path, end):
+    script = textwrap.dedent(FORKS).format(end=end)
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as run:
+        pid = int(run.stdout.readline())
+        ended(pid)
+
+
 def test_a_service_that_does_not_start_is_tried_once(pytester, program, tmp_path):
-    program(f"#!/bin/sh\necho start >>{tmp_path}/starts\nexit 3\n".encode())
+    program(f"echo start >>{tmp_path}/starts; exit 3")
     pytester.makepyfile("""
         def test_one(apns): pass
         def test_other(apns): pass
     """)
     result = pytester.runpytest_subprocess("-p", "no:xdist")
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*did not start: exit status 3*", "*did not start: exit status 3*"])
+    result.stdout.fnmatch_lines(["*did not start: it ended (exit status 3)*"] * 2)
     assert (tmp_path / "starts").read_text() == "start\n"
 
 

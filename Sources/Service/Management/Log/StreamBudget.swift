@@ -1,12 +1,12 @@
 import HTTPAPI
 import Synchronization
 
-/// Limits the number of open streams: answers that do not end by themselves.
+/// Limits the number of open streams: answers that do not end by themselves, and waits.
 final class StreamBudget: Sendable {
     private let count = Mutex(0)
     private let limit: Int
 
-    init(limit: Int = ManagementLimits.streams) { self.limit = limit }
+    init(limit: Int) { self.limit = limit }
 
     /// Permits one stream. Releasing the last reference to it returns the permit.
     final class Permit: Sendable {
@@ -25,7 +25,10 @@ final class StreamBudget: Sendable {
             return true
         }
         guard isTaken else {
-            throw Problem(503, "\(limit) streams are open already; close one, or ask again without follow.")
+            throw Problem(
+                503,
+                "\(limit) streams and waits are open already, which is the limit management-streams: end one, or start the "
+                    + "service with a greater limit.management-streams.")
         }
         return Permit(self)
     }

@@ -88,7 +88,10 @@ extension ManagementAPI {
             throw Problem.invalid("/rules/\(index)/fault/\(fault.name.rawValue)", obstacle)
         }
         guard let id = director.begin(rehearsal, time: now) else {
-            throw Problem(409, "\(RehearsalLimits.active) rehearsals are active, which is the limit; end one of them.")
+            throw Problem(
+                409,
+                "\(director.limit) rehearsals are active, which is the limit rehearsals: end one of them, or start the service "
+                    + "with a greater limit.rehearsals.")
         }
         return ManagementMessages.RehearsalBegun(rehearsal: id)
     }

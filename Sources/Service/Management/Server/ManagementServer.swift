@@ -16,8 +16,8 @@ package final class ManagementServer: Sendable {
     private let router: ManagementRouter
     /// There are two tables, so that connections from the network never take the place of connections to the Unix
     /// socket.
-    private let networkConnections = ConnectionTable(limit: ManagementLimits.openConnections)
-    private let socketConnections = ConnectionTable(limit: ManagementLimits.openConnections)
+    private let networkConnections: ConnectionTable
+    private let socketConnections: ConnectionTable
     private let executor = ManagementExecutor()
     private let tasks: ConnectionTasks
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -32,12 +32,14 @@ package final class ManagementServer: Sendable {
     ///     on.
     ///   - key: the key that a request over TCP needs.
     ///   - isInMemory: whether the store is in memory, so that the service is one for tests.
+    ///   - connections: how many connections may be open over TCP and TLS, and how many on the Unix socket.
     ///   - connects: limits the connections of each address over TCP; nil for no limit.
     package init(
         _ api: ManagementAPI,
         hostnames: [String],
         key: String,
         isInMemory: Bool = false,
+        connections: Int = ManagementLimits.openConnections,
         connects: ConnectGuard?,
         logger: Logger,
     ) {
@@ -46,6 +48,8 @@ package final class ManagementServer: Sendable {
         self.key = key
         self.isInMemory = isInMemory
         self.connects = connects
+        networkConnections = ConnectionTable(limit: connections)
+        socketConnections = ConnectionTable(limit: connections)
         self.logger = logger
         router = ManagementRouter(api)
         tasks = ConnectionTasks(executor: executor)

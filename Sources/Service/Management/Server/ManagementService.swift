@@ -67,7 +67,7 @@ final class ManagementService: ConnectionService {
             case .tls: .certificate(peer)
             }
         let api = api
-        return ManagementConnection(
+        let connection = ManagementConnection(
             accepted.channel, in: table,
             isTrusted: {
                 guard case .certificate(let identity?) = caller else { return true }
@@ -81,5 +81,7 @@ final class ManagementService: ConnectionService {
                 return try await router.respond(to: request, context)
             }
         }
+        if connection == nil { accepted.limitExceeded(.managementConnections) }
+        return connection
     }
 }

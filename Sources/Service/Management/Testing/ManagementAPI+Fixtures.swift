@@ -38,7 +38,7 @@ extension ManagementAPI {
                     let written = document.teams?[index].devices
                     document.teams?[index].devices = try await create(team.devices, of: team.id, written, testing)
                 }
-                document.service = testing.service()
+                document.service = describe(testing)
                 return document
             } catch {
                 // The removal may fail too. Report the first error, because it is the cause.
@@ -47,6 +47,16 @@ extension ManagementAPI {
                 throw error
             }
         }
+    }
+
+    /// The service's addresses, and the state of its journal: what comes after `newest` comes after the fixture.
+    private func describe(_ testing: ManagementTesting) -> JSONValue {
+        var members = testing.service().members
+        members["journal"] = [
+            "keep": .integer(Int64(clamping: testing.journal.keep)),
+            "newest": .integer(Int64(clamping: testing.journal.newest)),
+        ]
+        return .object(members)
     }
 
     /// The app that the first start has made, if the fixture asks for it and nobody has used it. The fixture's team then

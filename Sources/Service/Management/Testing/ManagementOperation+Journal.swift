@@ -53,7 +53,7 @@ extension ManagementOperations {
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
             body: Body(reading: ManagementMessages.Wait.schema, isOptional: true),
             answer: .json(ManagementSchemas.waited),
-            problems: [413, 415, 503], otherAnswers: [408: ManagementSchemas.waitedInVain]
+            problems: [409, 413, 415, 503], otherAnswers: [408: ManagementSchemas.waitedInVain]
         ) { api, call in
             try await api.wait(call)
         },
@@ -161,6 +161,13 @@ extension ManagementAPI {
             throw Problem.invalid(
                 "/timeout", "The value has to be a duration like PT5S, at most 10 minutes.")
         }
+        // Nobody would know what was sent, so a wait for nothing must not succeed, and another one need not wait.
+        guard journal.keep > 0 else {
+            throw Problem(
+                409,
+                "The journal is off, so nobody knows what was sent: start the service with --journal 10000, or switch it on "
+                    + "with PUT /v1/journal.")
+        }
         let permit = try streams.acquire()
         defer { withExtendedLifetime(permit) {} }
         let result = await journal.wait(
@@ -176,11 +183,13 @@ extension ManagementAPI {
         case .done(let entries):
             let text = #"{"requests":["# + entries.map(\.json).joined(separator: ",") + "]}"
             return Response(.ok, MediaType.json, text: text)
-        case .timedOut(let matched, let nearest):
+        case .timedOut(let matched, let nearest, let failed):
             let requests = nearest.map { entry, differs in
                 #"{"request":\#(entry.json),"differs":["# + differs.map(JSONString.quoted).joined(separator: ",") + "]}"
             }
-            let text = #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + "]}"
+            let text =
+                #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + #"],"failed":["#
+                + failed.map(\.json).joined(separator: ",") + "]}"
             return Response(.requestTimeout, MediaType.json, text: text)
         case .ended:
             throw Problem(503, "The service has ended during the wait: start it again, and run the test again.")

@@ -40,13 +40,16 @@ extension ManagementSchemas {
                             .required("request", request),
                             .required("differs", .array(text), "The keys of the match that differ."),
                         ])), "The requests that differ least."),
+            .required(
+                "failed", .array(.openObject),
+                "The newest connections that failed before a request, and not by a rehearsal; the newest first."),
         ])
 
     static let completedFixture = named(
         "CompletedFixture",
         [
             .required("teams", .array(.openObject), "With every identifier, key, certificate and token."),
-            .required("service", .openObject, "The addresses, and the authority in PEM."),
+            .required("service", .openObject, "The addresses, the authority in PEM, and the journal's state."),
         ])
 }
 

@@ -91,6 +91,15 @@ package struct LimitSetting: Sendable {
         LimitSetting("management-connect-burst", "connects at once of one address to the management API", bursts) {
             $0.managementConnects.connects.burst = Int($1)
         },
+        LimitSetting("management-connections", "open connections to the management API", 16...100_000) {
+            $0.managementConnections = Int($1)
+        },
+        LimitSetting("management-streams", "open streams and waits of the management API", 1...100_000) {
+            $0.managementStreams = Int($1)
+        },
+        LimitSetting("rehearsals", "active rehearsals", 1...100_000) {
+            $0.activeRehearsals = Int($1)
+        },
         LimitSetting("open-connections", "open connections of one address to each kind of port", rates) {
             $0.providerConnects.open = Int($1)
             $0.courierConnects.open = Int($1)

@@ -1,7 +1,10 @@
 import Configuration
 import Connections
 import Journal
+import Management
 import Notifications
+import Rates
+import Rehearsals
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {
@@ -24,9 +27,23 @@ extension Settings {
         return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
     }
 
+    /// Whether the service is one for tests.
+    var isForTests: Bool { store == .memory || accept == .any }
+
     /// The number of providers' requests that the journal keeps from the start.
-    var keptRequests: Int {
-        journal ?? (store == .memory || accept == .any ? JournalLimits.requestsForTests : 0)
+    var keptRequests: Int { journal ?? (isForTests ? JournalLimits.requestsForTests : 0) }
+
+    /// If the service is one for tests, sets the limits that protect it from attackers so high that they only bound its
+    /// memory: two hundred tests that run at the same time look like an attack. Limits that a setting has changed stay.
+    package mutating func useLimitsForTests() {
+        guard isForTests else { return }
+        func isChosen(_ names: String...) -> Bool { names.contains(where: chosenLimits.contains) }
+        if !isChosen("provider-connect-rate", "provider-connect-burst") { providerConnects.connects = .off }
+        if !isChosen("courier-connect-rate", "courier-connect-burst") { courierConnects.connects = .off }
+        if !isChosen("management-connect-rate", "management-connect-burst") { managementConnects.connects = .off }
+        if !isChosen("management-connections") { managementConnections = ManagementLimits.openConnectionsForTests }
+        if !isChosen("management-streams") { managementStreams = ManagementLimits.streamsForTests }
+        if !isChosen("rehearsals") { activeRehearsals = RehearsalLimits.activeForTests }
     }
 
     /// The TCP address of the management API; nil if it is switched off.

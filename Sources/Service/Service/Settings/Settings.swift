@@ -11,6 +11,7 @@ package import NIOCore
 package import Notifications
 package import ProviderAPI
 package import Rates
+import Rehearsals
 package import Supervision
 
 /// All settings of the service. docs/settings.md lists them in one table.
@@ -82,6 +83,8 @@ package struct Settings: Sendable {
     package var management = ManagementListening.standard
     /// The key of the management API, for a store in memory; nil for the one in a file.
     package var managementKey: String?
+    /// Whether a setting gives a key without a character. It counts as none.
+    package private(set) var hasEmptyManagementKey = false
     /// The file with the key of the management API; nil for the one in the data folder.
     package var managementKeyFile: String?
     /// Where the management API listens on TLS. Clients there need an administrator's certificate. Nil if it does
@@ -107,6 +110,15 @@ package struct Settings: Sendable {
     /// The limits of one address on the management API's TCP and TLS listeners together. `open` is 0, because one
     /// limit for all addresses together bounds the open connections.
     package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
+
+    /// How many connections to the management API may be open over TCP and TLS, and how many on the Unix socket.
+    package var managementConnections = ManagementLimits.openConnections
+    /// How many streams and waits of the management API may be open.
+    package var managementStreams = ManagementLimits.streams
+    /// How many rehearsals may be active.
+    package var activeRehearsals = RehearsalLimits.active
+    /// The names of the limits that a setting has changed.
+    private(set) var chosenLimits: Set<String> = []
 
     /// The rate of requests to the management API over the network that show neither the key nor a session.
     package var managementWithoutKey = ManagementLimits.withoutKey
@@ -170,7 +182,9 @@ package struct Settings: Sendable {
         if let text = reader.string(forKey: "management"), !text.isEmpty { try setManagement(text) }
         if let text = reader.string(forKey: "management-tls"), !text.isEmpty { try setManagementTLS(text) }
         if let file = reader.string(forKey: "management-key-file"), !file.isEmpty { setManagementKeyFile(file) }
-        if let key = reader.string(forKey: "management-key", isSecret: true), !key.isEmpty { managementKey = key }
+        if let key = reader.string(forKey: "management-key", isSecret: true) {
+            if key.isEmpty { hasEmptyManagementKey = true } else { managementKey = key }
+        }
         try readTrust(reader)
         try readLimits(reader)
     }
@@ -195,6 +209,7 @@ package struct Settings: Sendable {
                         + "\(limit.shown(limit.range.upperBound)): \(limit.meaning).")
             }
             limit.set(&self, value)
+            chosenLimits.insert(limit.name)
         }
     }
 

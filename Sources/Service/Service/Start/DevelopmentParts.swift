@@ -58,7 +58,10 @@ final class DevelopmentParts: Sendable {
             base.logger.warning(
                 "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
         }
-        return base.log.journal.map { DevelopmentParts(base, lines, certificate, $0, file) }
+        guard let journal = base.log.journal else { return nil }
+        let root = await RehearsedCertificates.keepRoot(
+            beside: base.secrets.authority, in: base.store.secrets, now: base.clock.machineTime)
+        return DevelopmentParts(base, lines, certificate, journal, file, otherRoot: root)
     }
 
     private init(
@@ -67,10 +70,13 @@ final class DevelopmentParts: Sendable {
         _ certificate: ServerCertificate,
         _ journal: RequestJournal,
         _ file: VirtualDeviceFile?,
+        otherRoot: String?,
     ) {
         self.journal = journal
         let machine = base.clock
-        certificates = RehearsedCertificates(certificate, base.secrets.authority, names: base.serverNames) {
+        certificates = RehearsedCertificates(
+            certificate, base.secrets.authority, names: base.serverNames, keptRoot: otherRoot
+        ) {
             machine.machineTime
         }
         store = base.store
@@ -81,7 +87,9 @@ final class DevelopmentParts: Sendable {
         // The requests of an earlier start keep their numbers.
         journal.beginNumbers(after: captures.lastNumber)
         // Rehearsals use the machine's time, which a virtual clock does not advance.
-        rehearsals = RehearsalDirector(next: JournalingObserver(journal: journal, clock: base.clock)) {
+        rehearsals = RehearsalDirector(
+            next: JournalingObserver(journal: journal, clock: base.clock), limit: base.settings.activeRehearsals
+        ) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
         }
         observation = RequestObservation(rehearsals)

@@ -31,6 +31,7 @@ struct HandshakePlanning: Sendable {
             number: 0, environment: environment, interface: interface,
             serverName: hello?.serverName.map { String($0.prefix(Self.nameLength)) },
             host: remote?.host ?? "", port: remote?.port)
+        connection.isRefused = interface == .http2 && hello?.offersOnlyOthers == true
         let observer = development.observation.observer
         observer.connecting(&connection)
         if let fault = connection.fault {
@@ -85,6 +86,8 @@ private struct ObservedHandshake: HandshakeObservation {
             case .alert(let name): .alert(name)
             case .clientEnded: .clientEnded
             case .serviceEnded: .serviceEnded
+            case .withoutHTTP2(let offered): .withoutHTTP2(offered: offered)
+            case .leftUnused: .leftUnused
             case .failed(let cause): .failed(cause)
             }
         observer.handshakeEnded(facts, result)

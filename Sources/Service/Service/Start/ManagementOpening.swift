@@ -33,8 +33,9 @@ struct ManagementOpening {
         let connects = ConnectGuard(
             .managementConnectRate, settings.managementConnects, budget: base.budget, log: base.limitLog)
         let server = ManagementServer(
-            ManagementAPI(parts), hostnames: settings.hostnames, key: key, isInMemory: settings.store == .memory,
-            connects: connects, logger: base.logger)
+            ManagementAPI(parts, streams: settings.managementStreams), hostnames: settings.hostnames, key: key,
+            isInMemory: settings.store == .memory, connections: settings.managementConnections, connects: connects,
+            logger: base.logger)
         do throws(ServiceError) {
             return Opened(
                 server: server, key: key,

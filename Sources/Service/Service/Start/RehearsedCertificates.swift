@@ -3,6 +3,7 @@ import Foundation
 import Matching
 import NIOSSL
 import Notifications
+import Storage
 import Synchronization
 import Trust
 
@@ -12,6 +13,7 @@ final class RehearsedCertificates: Sendable {
     private let certificate: ServerCertificate
     private let authority: CertificateAuthority
     private let names: [String]
+    private let keptRoot: String?
     private let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
 
@@ -35,17 +37,37 @@ final class RehearsedCertificates: Sendable {
 
     /// - Parameters:
     ///   - names: the names of the listeners.
+    ///   - keptRoot: the root of the other authority in PEM, from ``keepRoot(beside:in:now:)``.
     ///   - now: the machine's time.
     init(
         _ certificate: ServerCertificate,
         _ authority: CertificateAuthority,
         names: [String],
+        keptRoot: String?,
         now: @escaping @Sendable () -> Timestamp,
     ) {
         self.certificate = certificate
         self.authority = authority
         self.names = names
+        self.keptRoot = keptRoot
         self.now = now
+    }
+
+    /// Makes the root of the other authority at the first start, and keeps it, so that it is the same after a restart and on
+    /// all nodes.
+    /// - Returns: the kept root in PEM; nil if it cannot be kept. It is then made when it is needed, and differs each time.
+    static func keepRoot(
+        beside authority: CertificateAuthority, in secrets: any Secrets, now: Timestamp
+    ) async -> String? {
+        do {
+            if let kept = try await secrets.secret(.otherAuthority) { return String(decoding: kept, as: UTF8.self) }
+            var random = SystemRandomNumberGenerator()
+            let made = try OtherAuthority(beside: authority, now: Double(now.milliseconds) / 1000, using: &random)
+            let kept = try await secrets.keep(Array(made.rootPEM.utf8), as: .otherAuthority)
+            return String(decoding: kept, as: UTF8.self)
+        } catch {
+            return nil
+        }
     }
 
     /// The root of the other authority, in PEM.
@@ -131,8 +153,14 @@ final class RehearsedCertificates: Sendable {
     private func other(_ state: inout State) throws(TrustError) -> OtherAuthority {
         if let other = state.other { return other }
         var random = SystemRandomNumberGenerator()
-        let made = try OtherAuthority(beside: authority, now: Double(now().milliseconds) / 1000, using: &random)
+        let made = try OtherAuthority(
+            beside: authority, rootPEM: keptRoot, now: Double(now().milliseconds) / 1000, using: &random)
         state.other = made
         return made
     }
+}
+
+extension SecretName {
+    /// The root certificate of ``OtherAuthority``, which is public.
+    fileprivate static let otherAuthority = SecretName(known: "other-ca.pem")
 }

@@ -103,6 +103,7 @@ private final class ServedSession: ServedConnection {
             accepted.limitExceeded(.flood)
         }
         connection = nil
+        observe(end)
         switch end {
         case .closed, .drained, .peerClosed: break
         // Widely used clients close without close_notify, although RFC 8446, 6.1, requires it. HTTP/2 frames show
@@ -110,6 +111,16 @@ private final class ServedSession: ServedConnection {
         case .channelError(NIOSSLError.uncleanShutdown): break
         case .plainHTTP1, .badPreface, .protocolError, .flood, .peerDoesNotRead, .channelError:
             accepted.report("A connection ended unexpectedly", "\(end)")
+        }
+    }
+
+    /// Tells what observed the handshake if the client never spoke HTTP/2.
+    private func observe(_ end: SessionEnd) {
+        guard let handshake = accepted.handshake, !session.hasReceivedPreface else { return }
+        switch end {
+        case .plainHTTP1: handshake.ended(.withoutHTTP2(offered: []))
+        case .peerClosed, .channelError: handshake.ended(.leftUnused)
+        case .closed, .drained, .badPreface, .protocolError, .flood, .peerDoesNotRead: break
         }
     }
 }

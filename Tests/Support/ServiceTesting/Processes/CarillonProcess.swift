@@ -64,6 +64,10 @@ final class CarillonProcess: Sendable {
 
     /// Runs one of the command's other subcommands on this service.
     func carillon(_ arguments: String..., input: [UInt8] = []) async throws -> ChildProcess.Finished {
+        try await carillon(arguments, input: input)
+    }
+
+    func carillon(_ arguments: [String], input: [UInt8] = []) async throws -> ChildProcess.Finished {
         try await BuiltCommand.run(arguments + ["--data", data, "--json"], input: input)
     }
 

@@ -23,7 +23,7 @@ export function rowOfRequest(request) {
 function rowOfHandshake(request) {
   return {
     key: `r${request.number}`, time: request.time, id: "", topic: "", token: "", device: "", channel: "",
-    title: `TLS handshake failed: ${request.cause}`, outcome: "failed", status: null, reason: request.alert ?? null, request,
+    title: `Connection failed: ${request.cause}`, outcome: "failed", status: null, reason: request.alert ?? null, request,
   };
 }
 

@@ -30,6 +30,8 @@ import javax.net.ssl.TrustManagerFactory;
 /** A push notification service with a team for one test. It sees the requests of the test's own backend, and no others. */
 public final class APNs implements AutoCloseable {
     private static final int PAGE = 1000;
+    /** How many requests a failed test shows: a person reads no more. */
+    private static final int SHOWN = 20;
     // These faults happen before the sender is known, so a rule cannot select a team.
     private static final Set<String> WITHOUT_TEAM = Set.of("refuse", "certificate", "tls", "handshake");
 
@@ -40,6 +42,8 @@ public final class APNs implements AutoCloseable {
     private final String privateKeyPEM;
     private final String bundleID;
     private final Map<String, Object> scope;
+    /** The number of the newest entry of the journal from before the test. */
+    final long since;
     private final List<Rehearsal> rehearsals = new ArrayList<>();
     private final Map<String, Path> files = new HashMap<>();
 
@@ -58,6 +62,8 @@ public final class APNs implements AutoCloseable {
         Map<String, Object> team = new LinkedHashMap<>(Map.of("name", "Test", "apps", List.of(bundleID), "keys", List.of(key)));
         if (!isEmpty(teamID)) team.put("teamID", teamID);
         Map<?, ?> made = management.ask("POST", "/v1/fixtures", Map.of("teams", List.of(team))).object();
+        boolean hasJournal = made.get("service") instanceof Map<?, ?> service && service.get("journal") instanceof Map<?, ?>;
+        since = hasJournal ? (Long) ((Map<?, ?>) ((Map<?, ?>) made.get("service")).get("journal")).get("newest") : 0;
         Map<?, ?> madeTeam = (Map<?, ?>) ((List<?>) made.get("teams")).get(0);
         Map<?, ?> madeKey = (Map<?, ?>) ((List<?>) madeTeam.get("keys")).get(0);
         this.teamID = (String) madeTeam.get("teamID");
@@ -183,13 +189,59 @@ public final class APNs implements AutoCloseable {
             }).collect(Collectors.joining("&"));
             List<?> page = (List<?>) management.ask("GET", "/v1/requests?" + parameters, null).value();
             page.forEach(request -> requests.add(new Request(request)));
-            if (page.size() < PAGE) return requests;
+            if (page.size() < PAGE) {
+                if (requests.isEmpty()) checkJournal();
+                return requests;
+            }
             query.put("after", requests.get(requests.size() - 1).number());
         }
     }
 
     /** Waits for one request that matches, at most 5 seconds. */
     public Request await(Map<String, ?> match) { return await(1, match, Duration.ofSeconds(5)).get(0); }
+
+    /** If the journal is off, nobody knows what was sent. */
+    private void checkJournal() {
+        Object keep = management.ask("GET", "/v1/journal", null).object().get("keep");
+        if (!Long.valueOf(0).equals(keep)) return;
+        throw new CarillonException("The journal of the Carillon at " + management.url
+                + " is off, so nobody knows what was sent: start it with --journal 10000.");
+    }
+
+    /**
+     * The newest requests of the backend, each in one line of text: for the message of a failed test. If there is none, the
+     * connections that failed.
+     */
+    public List<String> sent() {
+        try {
+            List<Request> sent = requests();
+            if (sent.isEmpty()) {
+                String query = "?outcome=failed&after=" + since + "&limit=" + SHOWN;
+                sent = ((List<?>) management.ask("GET", "/v1/requests" + query, null).value()).stream().map(Request::new).toList();
+            }
+            List<String> lines = sent.stream().skip(Math.max(0, sent.size() - SHOWN)).map(Request::toString).toList();
+            return lines.isEmpty() ? List.of("nothing") : lines;
+        } catch (CarillonException e) {
+            return List.of(e.getMessage());
+        }
+    }
+
+    /** Environment variables with all that a backend in a process of its own has to know. */
+    public Map<String, String> environment() {
+        Map<String, String> variables = new LinkedHashMap<>();
+        variables.put("APNS_URL", url());
+        variables.put("APNS_HOST", host());
+        variables.put("APNS_PORT", String.valueOf(port()));
+        variables.put("APNS_CA_FILE", caFile().toString());
+        variables.put("APNS_TEAM_ID", teamID);
+        variables.put("APNS_KEY_ID", keyID);
+        variables.put("APNS_KEY_FILE", keyFile().toString());
+        variables.put("APNS_PRIVATE_KEY", privateKeyPEM);
+        variables.put("APNS_TOPIC", bundleID);
+        // OpenSSL and Go trust the authorities in this file in place of the system's.
+        variables.put("SSL_CERT_FILE", caFile().toString());
+        return variables;
+    }
 
     /**
      * Waits until {@code count} requests match, and returns them. Requests from before count too. With 0 it waits for the whole
@@ -201,9 +253,8 @@ public final class APNs implements AutoCloseable {
     public List<Request> await(int count, Map<String, ?> match, Duration timeout) {
         Map<String, Object> own = own(match);
         Map<String, Object> body = Map.of("match", own, "count", count, "timeout", timeout.toString());
-        Management.Answer answer = management.ask(
-                "POST", "/v1/requests/wait", body, timeout.plus(Management.LIMIT), 408);
-        if (answer.status() == 408) throw new WaitTimeout(own, count, timeout, answer.object(), url());
+        Management.Answer answer = management.wait(timeout, "/v1/requests/wait", body);
+        if (answer.status() == 408) throw new WaitTimeout(own, count, timeout, answer.object(), this);
         return ((List<?>) answer.object().get("requests")).stream().map(Request::new).toList();
     }
 
@@ -260,6 +311,6 @@ public final class APNs implements AutoCloseable {
         }
         files.clear();
         // A test may have deleted it.
-        management.ask("DELETE", "/v1/teams/" + teamID, null, Management.LIMIT, 404);
+        management.ask("DELETE", "/v1/teams/" + teamID, null, 404);
     }
 }

@@ -81,7 +81,7 @@ public final class Carillon implements AutoCloseable {
     }
 
     static Carillon attach(String url, String key, Settings settings, Map<String, String> variables) {
-        Management management = new Management(url, key, () -> null);
+        Management management = new Management(url, key, null);
         // A fixture without teams makes nothing. Its answer has the addresses and the authority.
         Object service = management.ask("POST", "/v1/fixtures", Map.of("teams", List.of())).object().get("service");
         return new Carillon(management, (Map<?, ?>) service, null, settings, variables);

@@ -1,10 +1,12 @@
 package carillon.testing;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -12,16 +14,29 @@ import java.util.function.Supplier;
 
 /** The management API of one service. */
 final class Management {
-    static final Duration LIMIT = Duration.ofSeconds(30);
+    /**
+     * The longest times until the service answers: {@code usual} for a request that waits for nothing, and {@code brief} beyond
+     * the time of a wait, and for each request after one that was not answered.
+     */
+    record Limits(Duration usual, Duration brief) {
+        static final Limits USUAL = new Limits(Duration.ofSeconds(30), Duration.ofSeconds(5));
+    }
+
+    // It keeps its connections: a service counts how often an address connects.
     private static final HttpClient CLIENT =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(LIMIT).build();
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Limits.USUAL.usual()).build();
     final String url;
     final String key;
     final URI place;
     private final Supplier<String> ending;
+    private final Limits limits;
+    private volatile boolean isSilent;
 
-    /** @param ending says that the service has ended, if it was started here and has ended; otherwise null. */
-    Management(String url, String key, Supplier<String> ending) {
+    /** @param ending a sentence about the end of a service that was started here; null if it was not started here. */
+    Management(String url, String key, Supplier<String> ending) { this(url, key, ending, Limits.USUAL); }
+
+    Management(String url, String key, Supplier<String> ending, Limits limits) {
+        this.limits = limits;
         this.url = url.replaceAll("/+$", "");
         this.key = key;
         this.ending = ending;
@@ -45,10 +60,17 @@ final class Management {
         }
     }
 
-    Answer ask(String method, String path, Object body) { return ask(method, path, body, LIMIT); }
+    /** Sends a request. The statuses in {@code beside} are answers, and no errors. */
+    Answer ask(String method, String path, Object body, Integer... beside) {
+        return ask(method, path, body, isSilent ? limits.brief() : limits.usual(), Set.of(beside));
+    }
 
-    /** Sends a request. The statuses 404 and 408 are answers, and no errors, if they are in {@code beside}. */
-    Answer ask(String method, String path, Object body, Duration timeout, Integer... beside) {
+    /** Sends a request to which the service may wait for a time. The status 408 is an answer, and no error. */
+    Answer wait(Duration time, String path, Object body) {
+        return ask("POST", path, body, time.plus(limits.brief()), Set.of(408));
+    }
+
+    private Answer ask(String method, String path, Object body, Duration timeout, Set<Integer> beside) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path)).timeout(timeout);
         if (key != null && !key.isEmpty()) request.header("Authorization", "Bearer " + key);
         if (body != null) request.header("Content-Type", "application/json");
@@ -56,12 +78,11 @@ final class Management {
                 ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(Json.write(body)));
         HttpResponse<String> answer;
         try {
-            answer = CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            answer = send(request.build());
+            isSilent = false;
         } catch (IOException e) {
-            String ended = ending.get();
-            String cause = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-            throw new CarillonException(ended != null ? ended : "The Carillon at " + url + " does not answer (" + cause
-                    + "): check that it runs, and that CARILLON_MANAGEMENT_URL is its address.");
+            String ended = ending == null ? null : ending.get();
+            throw new CarillonException(ended != null ? ended : failure(e, timeout));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new CarillonException("The test was interrupted while it waited for Carillon.");
@@ -74,10 +95,12 @@ final class Management {
             throw new CarillonException(url + " is not Carillon's management API (" + method + " " + path + " got " + status
                     + "): check CARILLON_MANAGEMENT_URL.", status);
         }
-        if (status / 100 == 2 || Set.of(beside).contains(status)) return new Answer(status, value);
+        if (status / 100 == 2 || beside.contains(status)) return new Answer(status, value);
         if (status == 401) {
+            String cause = key == null || key.isEmpty()
+                    ? "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set" : "refuses the key";
             throw new CarillonException(
-                    "The Carillon at " + url + " refuses the key: set CARILLON_MANAGEMENT_KEY to its key.", status);
+                    "The Carillon at " + url + " " + cause + ": set CARILLON_MANAGEMENT_KEY to its key.", status);
         }
         Object detail = null;
         Object pointer = null;
@@ -87,5 +110,31 @@ final class Management {
         }
         throw new CarillonException(detail + " (" + method + " " + path + ", " + status
                 + (pointer == null ? "" : ", at " + pointer) + ")", status);
+    }
+
+    private static HttpResponse<String> send(HttpRequest request) throws IOException, InterruptedException {
+        try {
+            return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (ConnectException | HttpTimeoutException e) {
+            throw e;
+        } catch (IOException e) {
+            // The service closes a connection only while it is idle, so it has not seen a request on a kept connection.
+            return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+        }
+    }
+
+    private String failure(IOException e, Duration timeout) {
+        String name = ending == null ? "The Carillon at " + url : "The Carillon of this test run";
+        String advice = ending == null
+                ? "check that it runs, and that CARILLON_MANAGEMENT_URL is its address" : "it is stopped or overloaded";
+        String cause = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+        if (e instanceof HttpTimeoutException) {
+            isSilent = true;
+            cause = "no answer within " + timeout.toMillis() / 1000.0 + " s";
+        } else if (!(e instanceof ConnectException)) {
+            return name + " closed the connection before its answer: if its log names a limit, such as management-connections, "
+                    + "raise it.";
+        }
+        return name + " does not answer (" + cause + "): " + advice + ".";
     }
 }

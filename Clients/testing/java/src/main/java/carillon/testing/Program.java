@@ -14,10 +14,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A running {@code carillon serve}, which ends with this process, also if this process is killed. */
 final class Program implements AutoCloseable {
@@ -56,6 +59,60 @@ final class Program implements AutoCloseable {
             close();
             throw e;
         }
+    }
+
+    /** The oldest Carillon that this library works with. */
+    private static final String OLDEST = "0.2.0";
+    private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+)\\.(\\d+)(-\\S+)?( \\(.*\\))?\\s*");
+
+    /** The version of a program; empty if it is not Carillon's. */
+    private static Optional<String> version(String path) {
+        try {
+            ProcessBuilder builder = new ProcessBuilder(path, "--version").redirectError(ProcessBuilder.Redirect.DISCARD);
+            builder.environment().keySet().removeIf(name -> name.startsWith("CARILLON"));
+            Process asked = builder.start();
+            try {
+                asked.getOutputStream().close();
+                if (!asked.waitFor(5, TimeUnit.SECONDS)) return Optional.empty();
+                String text = new String(asked.getInputStream().readNBytes(200), StandardCharsets.UTF_8);
+                Matcher parts = VERSION.matcher(text);
+                return parts.matches() ? Optional.of(text.strip()) : Optional.empty();
+            } finally {
+                asked.destroyForcibly();
+            }
+        } catch (IOException e) {
+            return Optional.empty();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.empty();
+        }
+    }
+
+    private static boolean isOld(String version) {
+        Matcher has = VERSION.matcher(version);
+        Matcher needs = VERSION.matcher(OLDEST);
+        if (!has.matches() || !needs.matches()) return false;
+        for (int place = 1; place <= 3; place++) {
+            int difference = Integer.compare(Integer.parseInt(has.group(place)), Integer.parseInt(needs.group(place)));
+            if (difference != 0) return difference < 0;
+        }
+        return false;
+    }
+
+    /** The error of a program that is not a service; {@code happened} is what it did. */
+    private CarillonException notStarted(String path, String happened) {
+        boolean isNamed = System.getenv("CARILLON") != null || System.getProperty("carillon") != null;
+        String advice = isNamed
+                ? "correct the variable CARILLON, or remove it" : "name Carillon's in the variable CARILLON";
+        Optional<String> version = version(path);
+        if (version.isEmpty()) {
+            return new CarillonException(path + " is not Carillon's program, and " + happened + ": " + advice + "." + said());
+        }
+        if (isOld(version.get())) {
+            return new CarillonException(path + " is Carillon " + version.get() + ", and this library needs " + OLDEST
+                    + " or newer: " + advice + "." + said());
+        }
+        return new CarillonException(path + " did not start: it " + happened + "." + said());
     }
 
     private static CarillonException cannotStart(String path, String cause) {
@@ -124,8 +181,8 @@ final class Program implements AutoCloseable {
                 thread.start();
             }).get(timeout.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw new CarillonException(
-                    path + " was not ready within " + timeout.toMillis() + " ms: give it a longer start timeout." + said());
+            throw notStarted(
+                    path, "was not ready within " + timeout.toMillis() + " ms; if it is slow, give it a longer start timeout");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new CarillonException("The start of " + path + " was interrupted.");
@@ -134,14 +191,14 @@ final class Program implements AutoCloseable {
         }
         if (line == null) {
             end(Duration.ofSeconds(15));
-            throw new CarillonException(path + " did not start: " + end() + "." + said());
+            throw notStarted(path, "ended (" + end() + ")");
         }
         try {
             if (Json.read(line) instanceof Map<?, ?> ready && "ready".equals(ready.get("event"))) return ready;
         } catch (IllegalArgumentException e) {
             // It is not JSON.
         }
-        throw new CarillonException(path + " is not Carillon's program, or another version of it: it printed " + line);
+        throw notStarted(path, "printed " + Json.write(line));
     }
 
     private String end() {

@@ -20,5 +20,5 @@ public final class Rehearsal {
     }
 
     /** Ends it. At the end of the test this happens by itself. */
-    public void end() { management.ask("DELETE", "/v1/rehearsals/" + id, null, Management.LIMIT, 404); }
+    public void end() { management.ask("DELETE", "/v1/rehearsals/" + id, null, 404); }
 }

@@ -3,6 +3,7 @@ package carillon.testing;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** A request of the backend. {@link #get} has all its keys, which docs/testing.md describes. */
 public final class Request {
@@ -49,9 +50,10 @@ public final class Request {
         return members.get("headers") instanceof Map<?, ?> headers ? headers.get(field) : null;
     }
 
-    /** The request in one line. */
+    /** The request in one line, or the connection that failed before a request. */
     @Override
     public String toString() {
+        if ("failed".equals(outcome())) return "#" + number() + ", a connection of " + client() + " failed: " + text("cause");
         List<String> parts = new ArrayList<>();
         parts.add("#" + number());
         parts.add(status() == 0 ? "no answer yet" : status() + (reason() == null ? "" : " " + reason()));
@@ -60,6 +62,30 @@ public final class Request {
         parts.add(payload() == null ? "no payload" : "payload " + shown(payload()));
         if (text("rule") != null) parts.add("fault " + text("rule"));
         return String.join(", ", parts);
+    }
+
+    private String client() { return text("client") == null ? "a client" : text("client"); }
+
+    /** Alerts of a client that does not trust a certificate (RFC 8446, 6.2). */
+    private static final Set<String> DISTRUST = Set.of("bad_certificate", "unsupported_certificate", "certificate_revoked",
+            "certificate_expired", "certificate_unknown", "unknown_ca");
+
+    /** A sentence about a connection that failed before a request: what is wrong, and what to do. */
+    String trouble(String host) {
+        String alert = text("alert");
+        String cause = String.valueOf(text("cause"));
+        if (get("protocols") instanceof List<?> offered) {
+            String how = offered.isEmpty() ? "it sent a request of HTTP/1"
+                    : "it offered only " + String.join(", ", offered.stream().map(Object::toString).toList());
+            return "The backend does not speak HTTP/2 (" + how
+                    + "): APNs takes nothing else, so send with a client for HTTP/2.";
+        }
+        if (alert != null ? DISTRUST.contains(alert) : cause.startsWith("the client ended the connection")) {
+            return "The backend does not trust the service (" + (alert == null ? cause : "its alert is " + alert)
+                    + "): let it trust the authority in apns.sslContext(), apns.caFile() or apns.caPEM(), and connect to " + host
+                    + ".";
+        }
+        return "A connection of " + client() + " failed: " + cause + ".";
     }
 
     static String shown(Object value) {

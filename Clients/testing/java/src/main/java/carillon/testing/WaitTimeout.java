@@ -11,8 +11,8 @@ public class WaitTimeout extends AssertionError {
     private static final long serialVersionUID = 1;
     private final long matched;
 
-    WaitTimeout(Map<String, Object> match, int count, Duration timeout, Map<?, ?> answer, String url) {
-        super(explanation(match, count, timeout, answer, url));
+    WaitTimeout(Map<String, Object> match, int count, Duration timeout, Map<?, ?> answer, APNs apns) {
+        super(explanation(match, count, timeout, answer, apns));
         matched = matched(answer);
     }
 
@@ -21,7 +21,8 @@ public class WaitTimeout extends AssertionError {
 
     private static long matched(Map<?, ?> answer) { return answer.get("matched") instanceof Long matched ? matched : 0; }
 
-    private static String explanation(Map<String, Object> match, int count, Duration timeout, Map<?, ?> answer, String url) {
+    private static String explanation(
+            Map<String, Object> match, int count, Duration timeout, Map<?, ?> answer, APNs apns) {
         Map<String, Object> wanted = new LinkedHashMap<>(match);
         Object team = wanted.remove("team");
         List<String> lines = new ArrayList<>();
@@ -42,7 +43,13 @@ public class WaitTimeout extends AssertionError {
             if (differs.isEmpty()) lines.add("    matches");
         }
         if (lines.size() == 1 && matched(answer) == 0) {
-            lines.add("  The backend has sent nothing: it has to connect to " + url + ", and trust the authority in caPEM().");
+            // Without a request, the newest connection that failed says more than anything else.
+            if (answer.get("failed") instanceof List<?> failed && !failed.isEmpty()) {
+                Request newest = new Request(failed.get(0));
+                if (newest.number() > apns.since) return newest.trouble(apns.host()) + "\n" + lines.get(0);
+            }
+            lines.add("  The backend has sent nothing: it has to connect to " + apns.url()
+                    + ", and trust the authority in apns.sslContext() or apns.caFile().");
         }
         return String.join("\n", lines);
     }

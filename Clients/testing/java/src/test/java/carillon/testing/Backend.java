@@ -13,7 +13,7 @@ import java.util.Map;
 
 /** A small backend on java.net.http. */
 final class Backend {
-    record Answer(int status, String apnsID, String reason) {}
+    record Answer(int status, String apnsID, String reason, String detail) {}
 
     private final APNs apns;
     private final HttpClient client;
@@ -43,6 +43,6 @@ final class Backend {
         HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
         Object body = response.body().isEmpty() ? Map.of() : Json.read(response.body());
         return new Answer(response.statusCode(), response.headers().firstValue("apns-id").orElse(null),
-                (String) ((Map<?, ?>) body).get("reason"));
+                (String) ((Map<?, ?>) body).get("reason"), (String) ((Map<?, ?>) body).get("detail"));
     }
 }

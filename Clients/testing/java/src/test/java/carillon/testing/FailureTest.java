@@ -5,6 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +17,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.HttpsURLConnection;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -35,6 +42,11 @@ class FailureTest {
 
     private static Carillon start(String... options) { return Carillon.start(new Carillon.Settings().options(options)); }
 
+    /** Lets the system property carillon name a script that says that it is this version of Carillon. */
+    private void use(String version, String script) throws IOException {
+        use("#!/bin/sh\ncase $1 in --version) echo " + version + "; exit;; esac\n" + script + "\n");
+    }
+
     /** Lets the system property carillon name a program with this content. */
     private void use(String content) throws IOException {
         Path program = Files.write(folder.resolve("carillon"), content.getBytes(StandardCharsets.ISO_8859_1));
@@ -57,6 +69,108 @@ class FailureTest {
         fails(() -> apns.await(1, Map.of(), Duration.ZERO), "The backend has sent nothing: it has to connect to https://");
     }
 
+    /** Waits until connections of the test's service have failed. The team of the test sees no failed connection. */
+    private static void connectionsFailed(Carillon carillon, int count) {
+        Map<String, Object> body = Map.of("match", Map.of("outcome", "failed"), "count", count, "timeout", "PT60S");
+        assertEquals(200, carillon.management.wait(Duration.ofMinutes(1), "/v1/requests/wait", body).status());
+    }
+
+    private static HttpRequest push(APNs apns) {
+        return HttpRequest.newBuilder(URI.create(apns.url() + "/3/device/00"))
+                .POST(HttpRequest.BodyPublishers.ofString("{}")).build();
+    }
+
+    @Test
+    void aBackendThatDoesNotTrustTheAuthority() {
+        try (Carillon carillon = start()) {
+            APNs apns = carillon.team();
+            HttpClient client = HttpClient.newHttpClient();
+            assertThrows(IOException.class, () -> client.send(push(apns), HttpResponse.BodyHandlers.ofString()));
+            connectionsFailed(carillon, 1);
+            String message = assertThrows(WaitTimeout.class, () -> apns.await(1, Map.of(), Duration.ZERO)).getMessage();
+            // Java's client may close the connection before its alert was sent.
+            assertTrue(message.startsWith("The backend does not trust the service ("), message);
+            assertTrue(message.contains(
+                    "): let it trust the authority in apns.sslContext(), apns.caFile() or apns.caPEM(), and connect to "), message);
+            assertTrue(message.endsWith("\n0 requests matched within 0.0 s, instead of 1."), message);
+            String line = apns.sent().get(0);
+            assertTrue(line.startsWith("#1, a connection of 127.0.0.1:"), line);
+            assertTrue(line.contains(" failed: the client "), line);
+            // It is not the connection of a test that begins later.
+            fails(() -> carillon.team().await(1, Map.of(), Duration.ZERO), "The backend has sent nothing");
+        }
+    }
+
+    @Test
+    void aBackendThatDoesNotSpeakHTTP2() throws IOException {
+        try (Carillon carillon = start()) {
+            APNs apns = carillon.team();
+            HttpClient client =
+                    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).sslContext(apns.sslContext()).build();
+            assertThrows(IOException.class, () -> client.send(push(apns), HttpResponse.BodyHandlers.ofString()));
+            connectionsFailed(carillon, 1);
+            fails(() -> apns.await(1, Map.of(), Duration.ZERO), "The backend does not speak HTTP/2 (it ");
+            APNs other = carillon.team();
+            HttpsURLConnection old = (HttpsURLConnection) push(other).uri().toURL().openConnection();
+            old.setSSLSocketFactory(other.sslContext().getSocketFactory());
+            old.setDoOutput(true);
+            old.getOutputStream().write('.');
+            try {
+                old.getResponseCode();
+            } catch (IOException e) {
+                // It may take the service's bytes for an answer of HTTP/0.9.
+            }
+            connectionsFailed(carillon, 2);
+            fails(() -> other.await(1, Map.of(), Duration.ZERO),
+                    "The backend does not speak HTTP/2 (it sent a request of HTTP/1): APNs takes nothing else");
+        }
+    }
+
+    @Test
+    @CarillonTest(options = {"--journal", "0"})
+    void aJournalThatIsOff(APNs apns) {
+        String[] parts = {"is off, so nobody knows what was sent: start", "with --journal 10000"};
+        fails(() -> apns.await(Map.of()), parts);
+        fails(() -> apns.await(0, Map.of(), Duration.ZERO), parts);
+        fails(apns::requests, parts);
+        assertTrue(apns.sent().get(0).contains(parts[0]), apns.sent().toString());
+    }
+
+    @Test
+    void aSilentServiceCostsLittleMoreThanTheWait() throws IOException {
+        try (ServerSocket silent = new ServerSocket(0)) {
+            Management.Limits limits = new Management.Limits(Duration.ofMinutes(10), Duration.ofMillis(50));
+            Management management = new Management("http://127.0.0.1:" + silent.getLocalPort(), "", null, limits);
+            fails(() -> management.wait(Duration.ofMillis(100), "/v1/requests/wait", Map.of()),
+                    "does not answer (no answer within 0.15 s): check that it runs");
+            // It was silent, so the next request does not wait for ten minutes.
+            fails(() -> management.ask("GET", "/", null), "no answer within 0.05 s");
+        }
+    }
+
+    @Test
+    void aServiceThatClosesConnectionsIsNotAskedAgainAndAgain() throws Exception {
+        AtomicInteger connections = new AtomicInteger();
+        ServerSocket closing = new ServerSocket(0);
+        Thread server = new Thread(() -> {
+            try {
+                while (true) {
+                    closing.accept().close();
+                    connections.incrementAndGet();
+                }
+            } catch (IOException e) {
+                // The test is over.
+            }
+        });
+        server.start();
+        Management management = new Management("http://127.0.0.1:" + closing.getLocalPort(), "", null);
+        fails(() -> management.ask("POST", "/", Map.of()), "closed the connection before its answer: if its log names a limit");
+        closing.close();
+        server.join();
+        // The second attempt is for a connection that was closed while it was idle.
+        assertEquals(2, connections.get());
+    }
+
     @Test
     void aRefusalSaysWhy(APNs apns) {
         fails(() -> apns.await(Map.of("colour", "red")), "(POST /v1/requests/wait, 400, at /match/colour)");
@@ -76,32 +190,44 @@ class FailureTest {
 
     @Test
     void aProgramThatEndsAtOnce() throws IOException {
-        use("#!/bin/sh\necho 'Error: the disk is full' >&2\nexit 3\n");
-        fails(Carillon::start, "did not start: exit status 3. It said:\n  Error: the disk is full");
+        use("0.2.0", "echo 'Error: the disk is full' >&2; exit 3");
+        fails(Carillon::start, "did not start: it ended (exit status 3). It said:\n  Error: the disk is full");
     }
 
     @Test
     void aProgramThatIsNeverReady() throws IOException {
-        use("#!/bin/sh\nexec cat\n");
+        use("0.2.0", "exec cat");
         Carillon.Settings settings = new Carillon.Settings().startTimeout(Duration.ofMillis(200));
-        fails(() -> Carillon.start(settings), "was not ready within 200 ms: give it a longer start timeout");
+        fails(() -> Carillon.start(settings), "was not ready within 200 ms; if it is slow, give it a longer start timeout");
     }
 
     @Test
     void aProgramThatClosesItsOutput() throws IOException {
-        use("#!/bin/sh\nexec cat >/dev/null\n");
-        fails(Carillon::start, "did not start: exit status 0");
+        use("0.2.0", "exec cat >/dev/null");
+        fails(Carillon::start, "did not start: it ended (exit status 0)");
     }
 
     @Test
     void aProgramThatIsSomethingElse() throws IOException {
         use("#!/bin/sh\necho Hello\n");
-        fails(Carillon::start, "is not Carillon's program, or another version of it");
+        fails(Carillon::start, "is not Carillon's program, and printed \"Hello\": correct the variable CARILLON, or remove it");
+    }
+
+    @Test
+    void aProgramThatSaysNothing() {
+        System.setProperty("carillon", "/bin/false");
+        fails(Carillon::start, "/bin/false is not Carillon's program, and ended (exit status 1): correct the variable CARILLON");
+    }
+
+    @Test
+    void anOlderCarillon() throws IOException {
+        use("0.1.9", "echo 'Error: Unknown option' >&2; exit 64");
+        fails(Carillon::start, "is Carillon 0.1.9, and this library needs 0.2.0 or newer: correct the variable CARILLON");
     }
 
     @Test
     void aPortInUse(Carillon carillon) {
-        fails(() -> start("--management", carillon.management.place.getAuthority()), "did not start: exit status 1. It said:\n");
+        fails(() -> start("--management", carillon.management.place.getAuthority()), "did not start: it ended (exit status 1). It said:\n");
     }
 
     @Test
@@ -116,7 +242,10 @@ class FailureTest {
     @Test
     void aServiceThatIsNotThere(Carillon carillon) {
         fails(() -> Carillon.attach("http://127.0.0.1:1", ""), "The Carillon at http://127.0.0.1:1 does not answer");
-        fails(() -> Carillon.attach(carillon.management.url, "wrong"), "set CARILLON_MANAGEMENT_KEY to its key");
+        fails(() -> Carillon.attach(carillon.management.url, "wrong"),
+                "refuses the key: set CARILLON_MANAGEMENT_KEY to its key");
+        fails(() -> Carillon.attach(carillon.management.url, ""),
+                "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set: set CARILLON_MANAGEMENT_KEY to its key");
         fails(() -> Carillon.attach("localhost", ""), "set it to a URL such as http://localhost:2198");
     }
 
