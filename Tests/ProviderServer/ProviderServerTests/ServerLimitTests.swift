@@ -175,7 +175,7 @@ import Testing
             #expect(try await put(APILimits.documentDepth).pointer == "/x")
             for depth in [APILimits.documentDepth + 1, 8_000] {
                 let answer = try await put(depth)
-                #expect(answer.status == 400 && answer.pointer == "")
+                #expect(answer.status == 400 && answer.pointer?.hasPrefix("/x") == true)
                 #expect(try answer.text("detail").contains("\(APILimits.documentDepth) levels"))
             }
         }
