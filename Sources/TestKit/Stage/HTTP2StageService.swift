@@ -46,7 +46,12 @@ package final class HTTP2StageService<API: HTTP2Service>: HTTP2Service {
         return configuration
     }
 
+    package static var buffers: ConnectionBuffers { API.buffers }
+    package static var protocols: [String] { API.protocols }
+    package static func alert(for error: any Error) -> UInt8? { API.alert(for: error) }
+
     package func admit(_ chain: [[UInt8]]) throws -> API.Peer { try api.admit(chain) }
+    package func admitResumed(_ chain: [[UInt8]]) throws -> API.Peer { try api.admitResumed(chain) }
 
     package var refusesConnection: Bool {
         api.refusesConnection

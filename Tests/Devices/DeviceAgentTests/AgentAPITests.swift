@@ -127,7 +127,8 @@ import Testing
             let headers = [
                 ("apns-topic", rig.bundleID + ".push-type.liveactivity"), ("apns-push-type", "liveactivity"),
             ]
-            let start = #""timestamp":1,"event":"start","alert":"Kick-off","attributes-type":"Match","content-state":{}"#
+            let start =
+                #""timestamp":1,"event":"start","alert":"Kick-off","attributes-type":"Match","content-state":{}"#
             try await rig.send(#"{"aps":{\#(start)}}"#, to: token, headers: headers)
             // A later event would come first if the refused start had shown its alert.
             let refused = try await stream.next()[0]

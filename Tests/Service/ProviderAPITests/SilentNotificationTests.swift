@@ -7,7 +7,11 @@ import Testing
 /// Only notifications for the app's own topic can be silent (Guide, 2.2.2 and Table 8-2).
 @Suite(.timeLimit(.minutes(2)))
 struct SilentNotificationTests {
-    private static let payload = #"{"aps":{"content-available":1}}"#
+    /// A Live Activity needs an event and its time with `strict`.
+    private static func payload(of kind: TopicKind) -> String {
+        let event = kind == .liveActivity ? #","event":"update","timestamp":1,"content-state":{}"# : ""
+        return #"{"aps":{"content-available":1\#(event)}}"#
+    }
 
     /// Pushes for services are urgent whatever their payload is, and their rate is not limited.
     @Test(arguments: TopicKind.allCases.filter { $0 != .app }, Conformance.allCases)
@@ -22,12 +26,13 @@ struct SilentNotificationTests {
             headers = headers.with("apns-push-type", type.rawValue)
             let client = try await test.connectProvider()
             for priority in ["10", "5", nil, "1"] {
-                let answer = try await client.send(headers.with("apns-priority", priority).fields, body: Self.payload)
+                let answer = try await client.send(
+                    headers.with("apns-priority", priority).fields, body: Self.payload(of: kind))
                 #expect(answer.status == 200, "\(answer.body)")
             }
             if conformance == .apple {
                 let untyped = headers.with("apns-push-type", nil).with("apns-priority", "10")
-                #expect(try await client.send(untyped.fields, body: Self.payload).status == 200)
+                #expect(try await client.send(untyped.fields, body: Self.payload(of: kind)).status == 200)
             }
             await client.close()
         }
