@@ -33,7 +33,8 @@ struct ManagementMessagesTests {
 
     /// The bodies and answers that are described by a schema alone.
     private static let others: Set<String> = [
-        "OpenAPI", "Problem", "NewRehearsal", "NewRehearsalRule", "RehearsalCondition", "RehearsalFault", "Waited",
+        "OpenAPI", "Problem", "NewRehearsal", "NewRehearsalRule", "RehearsalCondition", "RehearsalFault",
+        "RecordedRequest", "Waited",
         "WaitedInVain", "NearMiss", "Fixture",
         "CompletedFixture", "FixtureTeam", "FixtureKey", "FixtureCertificate", "FixtureDevice",
     ]
