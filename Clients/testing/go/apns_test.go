@@ -66,6 +66,8 @@ func TestAnHourLater(t *testing.T) {
 	if !apns.Clock.Advance(61 * time.Minute).After(before) {
 		t.Error("the clock was not advanced")
 	}
+	// The advance has made it so old, so only going on with it after the first answer is a fault.
+	expect(t, backend.notify(token, hello).Reason, "ExpiredProviderToken")
 	expect(t, backend.notify(token, hello).Reason, "ExpiredProviderToken")
 	for _, finding := range apns.Report() {
 		if finding.ID == "provider-token-too-old" {

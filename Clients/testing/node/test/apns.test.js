@@ -57,6 +57,8 @@ describe('a backend', { concurrency: true }, () => {
     assert.equal((await backend.notify(token, hello)).status, 200);
     const before = await apns.clock.now();
     assert.ok(await apns.clock.advance('PT1H1M') > before);
+    // The advance has made it so old, so only going on with it after the first answer is a fault.
+    assert.equal((await backend.notify(token, hello)).reason, 'ExpiredProviderToken');
     assert.equal((await backend.notify(token, hello)).reason, 'ExpiredProviderToken');
     const findings = await apns.report();
     assert.ok(findings.some(({ id }) => id === 'provider-token-too-old'), JSON.stringify(findings));

@@ -33,6 +33,8 @@ def test_an_hour_later_the_provider_token_is_too_old(apns, apns_environment):
     assert apns.clock.advance("PT1H1M") > before
     # A provider token from before the advance is as old as the team's clock says.
     assert notify(token, {"aps": {"alert": "Hello"}}, age=30) == (403, "ExpiredProviderToken")
+    # The advance has made it so old, so only going on with it after the first answer is a fault.
+    assert notify(token, {"aps": {"alert": "Hello"}}, age=30) == (403, "ExpiredProviderToken")
     assert "provider-token-too-old" in [finding["id"] for finding in apns.report()]
 
 

@@ -39,7 +39,7 @@ public enum JSONValue: Sendable {
     /// An object with the members of a dictionary.
     public static func object(_ members: [String: JSONValue]) -> JSONValue { .object(JSONMembers(members)) }
 
-    /// The name of ``object(_:)`` in version 0.1.
+    /// The name of `object` in version 0.1.
     @available(*, deprecated, renamed: "object")
     public static func dictionary(_ members: [String: JSONValue]) -> JSONValue { .object(members) }
 
