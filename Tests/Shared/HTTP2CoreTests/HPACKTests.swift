@@ -188,6 +188,18 @@ struct HPACKTests {
 
     // MARK: Huffman code
 
+    @Test(arguments: [(1, false), (63, false), (64, true), (250, true)])
+    func `A short value is sent as it is, and a long one in Huffman code`(count: Int, isEncoded: Bool) {
+        var list = FieldList()
+        list.append("x", String(repeating: "a", count: count), .withoutIndexing)
+        var block: [UInt8] = []
+        var encoder = FieldEncoder(maximumTableBytes: 0)
+        encoder.encode(list, to: &block)
+        // The table's size, the form of the field, the length of the name, the name, and the length of the value.
+        #expect(block.starts(with: [0x20, 0x00, 0x01, UInt8(ascii: "x")]))
+        #expect((block[4] & 0x80 != 0) == isEncoded)
+    }
+
     @Test func `RFC 7541, appendix B: the code is complete`() {
         let total = HuffmanCode.lengths.reduce(0.0) { $0 + 1 / Double(1 << Int($1)) }
         #expect(total == 1)

@@ -114,7 +114,7 @@ struct HPACKVectorTests {
     }
 
     @Test func `RFC 7541, C.4: the encoder writes the same bytes`() throws {
-        var encoder = FieldEncoder(maximumTableBytes: 4_096)
+        var encoder = FieldEncoder(maximumTableBytes: 4_096, shortestHuffman: 0)
         let example = try #require(Self.examples.first { $0.section == "C.4" })
         for step in example.steps {
             let fields = step.fields.split(separator: " ").map { field in
