@@ -38,14 +38,45 @@ struct RepeatedFieldsTests {
         #expect(server.list.form(server.list.count - 1) == .neverIndexed)
     }
 
+    /// A field that enters the dynamic table (RFC 7541, 6.2.1).
+    private static let indexed: [UInt8] = [0x40] + Wire.text("a") + Wire.text("b")
+
+    @Test func `What changes the dynamic table repeats nothing`() {
+        for stream in [1, 3, 5] as [UInt32] {
+            #expect(isTokenRepeated(stream, Wire.block(Wire.get) + Self.indexed) == false)
+        }
+    }
+
     @Test(arguments: [
-        // Incremental indexing, an index of a field, and a name that is an index above 61 (RFC 7541, 2.3.3).
-        [0x40] + Wire.text("a") + Wire.text("b"), [0xbe], [0x0f, 0x2f] + Wire.text("c"),
+        // The index of a field, and a name that is an index above 61 (RFC 7541, 2.3.3).
+        [0xbe], [0x0f, 0x2f] + Wire.text("c"),
     ])
-    func `What reads or changes the dynamic table repeats nothing`(field: [UInt8]) {
-        let indexed = [0x40] + Wire.text("a") + Wire.text("b")
-        _ = isTokenRepeated(1, Wire.block(Wire.get) + indexed)
-        for stream in [3, 5, 7] as [UInt32] { #expect(isTokenRepeated(stream, Wire.block(Wire.get) + field) == false) }
+    func `What reads the dynamic table repeats the field before if the table is as it was`(field: [UInt8]) {
+        let reading = Wire.block(Wire.get) + field
+        _ = isTokenRepeated(1, Wire.block(Wire.get) + Self.indexed)
+        #expect(isTokenRepeated(3, reading) == false)
+        #expect(isTokenRepeated(5, reading) == true)
+        // The same index means another entry now.
+        let changing = Wire.block(Wire.get) + field + [0x40] + Wire.text("a") + Wire.text("d")
+        _ = server.receive(Wire.frame(Wire.headers, 5, 7, changing))
+        #expect(isTokenRepeated(9, reading) == false)
+        #expect(server.fields.contains(field.count == 1 ? "a=d" : "a=c"))
+        #expect(isTokenRepeated(11, reading) == true)
+        // A change of the table's size may remove the entry.
+        #expect(isTokenRepeated(13, [0x3f, 0xe1, 0x1f] + reading) == false)
+    }
+
+    @Test func `A repeated field stays when those before it become shorter, longer, more or fewer`() {
+        let literals = [("x-a", 3), ("x-a", 9), ("x-a", 1), ("x-bcd", 40), ("x-a", 3)]
+        for (stream, (name, count)) in zip(stride(from: UInt32(1), to: 99, by: 2), literals) {
+            let changed = Self.literal(name, String(repeating: "v", count: count))
+            let isFirst = stream == 1
+            #expect(isTokenRepeated(stream, Wire.block(Wire.get) + changed + Self.token) == !isFirst)
+            #expect(server.fields.hasSuffix("\(name)=\(String(repeating: "v", count: count)) authorization=bearer abc"))
+        }
+        #expect(isTokenRepeated(21) == false)
+        #expect(server.fields.hasSuffix("authorization=bearer abc"))
+        #expect(!server.fields.contains("x-a"))
     }
 
     // MARK: What is forgotten
@@ -169,12 +200,12 @@ struct RepeatedFieldsTests {
     private static func read(
         _ block: [UInt8], _ decoder: inout FieldDecoder
     ) -> (text: String, isValid: Bool, isEnd: Bool) {
-        var list = FieldList()
         do throws(Fault) {
-            try decoder.decode(block.span, into: &list, maximum: 600, bomb: 4_800)
+            try decoder.decode(block.span, maximum: 600, bomb: 4_800)
         } catch {
             return (error.description, false, true)
         }
+        let list = decoder.fields
         var text = HPACKVectorTests.text(list) + (0..<list.count).map { " \(list.form($0))" }.joined()
         do throws(Fault) {
             _ = try MessageRules.check(list, as: .request, isComplete: !decoder.isTooLarge, allowsBlanks: true)
@@ -194,8 +225,7 @@ struct RepeatedFieldsTests {
                 let (ours, other) = (Self.read(block, &comparing), Self.read(block, &decoding))
                 #expect(ours == other, "part \(part), seed \(seed), step \(step)")
                 guard !ours.isEnd, ours == other else { break }
-                if ours.isValid { comparing.keepFields() } else { comparing.forgetFields() }
-                decoding.forgetFields()
+                if ours.isValid { comparing.keepFields(of: block.span) }
             }
         }
     }

@@ -10,6 +10,16 @@ extension [UInt8] {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 
+    /// Replaces bytes by a copy of others, in one move if they are as many.
+    mutating func replace(_ range: Range<Int>, copying bytes: Span<UInt8>) {
+        bytes.withUnsafeBytes { bytes in
+            guard bytes.count == range.count else {
+                return replaceSubrange(range, with: bytes)
+            }
+            withUnsafeMutableBytes { UnsafeMutableRawBufferPointer(rebasing: $0[range]).copyMemory(from: bytes) }
+        }
+    }
+
     /// Appends the bytes of a literal.
     mutating func append(literal: StaticString) {
         literal.withUTF8Buffer { append(contentsOf: $0) }

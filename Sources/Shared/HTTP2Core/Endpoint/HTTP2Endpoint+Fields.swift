@@ -59,13 +59,12 @@ extension HTTP2Endpoint {
         fieldsBegan = nil
         let maximum = limits.maxHeaderListBytes
         let bomb = maximum.multipliedReportingOverflow(by: max(1, limits.headerBombFactor))
-        try decoder.decode(
-            block, into: &fields, maximum: maximum, bomb: bomb.overflow ? .max : bomb.partialValue)
+        try decoder.decode(block, maximum: maximum, bomb: bomb.overflow ? .max : bomb.partialValue)
         let event = try fieldsEnded(stream, endStream, now)
-        // Only requests and responses come again, and only those that are whole and valid were checked.
         switch event {
-        case .request, .response: decoder.keepFields()
-        default: decoder.forgetFields()
+        // Only requests and responses come again, and only those that are whole and valid were checked.
+        case .request, .response: decoder.keepFields(of: block)
+        default: break
         }
         return event
     }

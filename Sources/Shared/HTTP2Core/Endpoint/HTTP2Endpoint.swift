@@ -54,7 +54,7 @@ package struct HTTP2Endpoint: ~Copyable {
     private var queue: [Event] = []
     private var queueStart = 0
     /// The fields of the last event that has fields.
-    package internal(set) var fields = FieldList()
+    package var fields: FieldList { decoder.fields }
     var decoder = FieldDecoder()
     var flood: FloodGuard
     var receiveWindow = ReceiveWindow(Window.initialOfConnection)
@@ -234,7 +234,6 @@ package struct HTTP2Endpoint: ~Copyable {
         readNothing()
         queue = []
         queueStart = 0
-        fields = FieldList()
         scratch = []
         writer = FrameWriter()
         streams = StreamTable()
@@ -247,7 +246,6 @@ package struct HTTP2Endpoint: ~Copyable {
         if pending.isEmpty { pending = [] }
         if queue.isEmpty { queue = [] }
         if writer.bytes.isEmpty { writer.bytes = [] }
-        fields = FieldList()
         scratch = []
         streams.releaseIdleMemory()
         decoder.releaseIdleMemory()

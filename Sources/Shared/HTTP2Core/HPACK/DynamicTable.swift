@@ -26,6 +26,9 @@ struct DynamicTable {
     private(set) var size = 0
     /// The size that must not be exceeded (4.2).
     private(set) var maximumSize: Int
+    /// Changes whenever an index may mean another entry. It begins again after 2^32 changes: far more than a block makes,
+    /// and only the versions of two blocks that follow each other are compared.
+    private(set) var version: UInt32 = 0
 
     init(maximumSize: Int) { self.maximumSize = maximumSize }
 
@@ -40,12 +43,14 @@ struct DynamicTable {
     /// Changes the maximum size, and evicts entries until the table fits (RFC 7541, 4.3).
     mutating func resize(to size: Int) {
         maximumSize = size
+        version &+= 1
         evict(room: 0)
     }
 
     /// Adds an entry. Older entries are evicted until it fits. If it never fits, the table is empty afterwards, which
     /// is not an error (RFC 7541, 4.4).
     mutating func insert(name: Span<UInt8>, value: Span<UInt8>) {
+        version &+= 1
         let added = name.count + value.count + Self.entryOverhead
         evict(room: added)
         guard added <= maximumSize else { return }

@@ -7,10 +7,10 @@ struct FieldDecoder {
     /// 9113, 4.3.1).
     private var needsResize = false
 
-    /// The fields of the last block whose message was valid.
+    /// The fields of the block that was decoded last.
     private var known = KnownFields()
-    /// The fields of the block that was decoded last, of whose message nothing is known yet.
-    private var latest = KnownFields()
+    /// The memory for the name and the value that are being decoded.
+    private var scratch: [UInt8] = []
 
     /// The size of the list that was decoded last, as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
     private(set) var listBytes = 0
@@ -31,44 +31,43 @@ struct FieldDecoder {
         if table.maximumSize > bytes { needsResize = true }
     }
 
-    /// The message of the block that was decoded last is valid: fields of the next block that are the same need not be
-    /// decoded.
-    mutating func keepFields() {
-        swap(&known, &latest)
-        latest.removeAll()
-    }
+    /// The fields that were decoded last, as far as they fit.
+    var fields: FieldList { known.list }
 
-    /// The message of the block that was decoded last is not valid, or is not one that comes again.
-    mutating func forgetFields() {
-        known.removeAll()
-        latest.removeAll()
-    }
+    /// The message of this block, which was decoded last, is valid and one that comes again: fields of the next block that
+    /// are the same need not be decoded. Without this call all of them are.
+    mutating func keepFields(of block: Span<UInt8>) { known.keep(block) }
 
-    /// The bytes that are allocated for the fields of earlier blocks.
-    var knownCapacity: Int { known.capacity + latest.capacity }
+    /// The bytes that are allocated to compare fields with those of the last block, without the list itself.
+    var knownCapacity: Int { known.capacity }
+    /// The bytes that are allocated to decode one field.
+    var scratchCapacity: Int { scratch.capacity }
 
     mutating func releaseIdleMemory() {
         table.releaseIdleMemory()
-        (known, latest) = (KnownFields(), KnownFields())
+        known = KnownFields()
+        scratch = []
     }
 
-    /// Decodes a whole block. A fault is a connection error, because the compression state is lost.
+    /// Decodes a whole block into `fields`. A fault is a connection error, because the compression state is lost.
     /// - Parameters:
-    ///   - list: gets the fields, as far as they fit.
     ///   - maximum: the largest list, in bytes.
     ///   - bomb: the number of bytes from which on the list is an attack.
-    mutating func decode(
-        _ block: Span<UInt8>, into list: inout FieldList, maximum: Int, bomb: Int
-    ) throws(Fault) {
-        list.removeAll()
-        latest.removeAll()
+    mutating func decode(_ block: Span<UInt8>, maximum: Int, bomb: Int) throws(Fault) {
+        known.begin()
+        // A member's span cannot be read while another member changes.
+        var text: [UInt8] = []
+        swap(&text, &scratch)
+        defer {
+            swap(&text, &scratch)
+            known.end()
+        }
         listBytes = 0
         isTooLarge = false
         var offset = 0
         var isBeginning = true
         while offset < block.count {
-            let byte = block[offset]
-            if byte & 0xe0 == 0x20 {
+            if block[offset] & 0xe0 == 0x20 {
                 guard isBeginning else {
                     throw Fault(.compressionError, "RFC 7541, 4.2", "the table's size changes within a field block")
                 }
@@ -77,59 +76,48 @@ struct FieldDecoder {
             }
             isBeginning = false
             try checkResize()
-            if byte & 0xe0 == 0, repeated(block, &offset, &list, maximum) { continue }
-            let (start, begin) = (list.bytes.count, offset)
-            let nameEnd: Int
-            let form: FieldForm
-            var dependsOnTable = true
-            if byte & 0x80 != 0 {
-                form = .indexed
-                nameEnd = try indexed(block, &offset, &list)
-            } else {
-                let prefix: UInt8 = byte & 0x40 != 0 ? 6 : 4
-                form = byte & 0x40 != 0 ? .incremental : byte & 0x10 != 0 ? .neverIndexed : .withoutIndexing
-                (nameEnd, dependsOnTable) = try literal(block, &offset, prefix, &list)
-                if form == .incremental { dependsOnTable = true }
+            let rest = block.extracting(droppingFirst: offset)
+            if let field = known.repeated(by: rest, table: table.version),
+                listBytes + field.textCount + Self.fieldOverhead <= maximum
+            {
+                listBytes += field.textCount + Self.fieldOverhead
+                known.keep(from: offset)
+                offset += field.encodedCount
+                continue
             }
-            let end = list.bytes.count
-            if form == .incremental {
-                let bytes = list.bytes.span
-                table.insert(name: bytes.extracting(start..<nameEnd), value: bytes.extracting(nameEnd..<end))
-            }
-            listBytes += end - start + Self.fieldOverhead
+            let begin = offset
+            let field = try representation(block, &offset, &text)
+            listBytes += text.count + Self.fieldOverhead
             guard listBytes <= maximum else {
                 isTooLarge = true
-                list.bytes.removeSubrange(start...)
                 guard listBytes <= bomb else { throw Fault(flood: .headers) }
                 continue
             }
-            list.append(start: start, nameEnd: nameEnd, form)
-            latest.append(
-                encoded: block.extracting(begin..<(dependsOnTable ? begin : offset)),
-                text: list.bytes.span.extracting(start..<end), nameCount: nameEnd - start, form: form)
+            known.put(
+                text.span, nameCount: field.nameCount, field.form,
+                encoded: begin..<(field.form == .incremental ? begin : offset),
+                table: field.readsTable ? table.version : nil)
         }
         try checkResize()
     }
 
-    /// Appends the next field, if it is the same as the one in its place of the last valid block.
-    private mutating func repeated(
-        _ block: Span<UInt8>, _ offset: inout Int, _ list: inout FieldList, _ maximum: Int
-    ) -> Bool {
-        let rest = block.extracting(offset..<block.count)
-        guard let entry = known.entry(at: list.count, beginning: rest) else { return false }
-        let (nameCount, count) = (Int(entry.nameCount), Int(entry.encodedCount))
-        let text = known.text(of: entry)
-        // The caller handles a list that is too large.
-        guard listBytes + text.count + Self.fieldOverhead <= maximum else { return false }
-        listBytes += text.count + Self.fieldOverhead
-        let start = list.bytes.count
-        list.bytes.append(copying: known.bytes.span.extracting(text))
-        list.append(start: start, nameEnd: start + nameCount, entry.form, isRepeated: true)
-        latest.append(
-            encoded: rest.extracting(..<count), text: list.bytes.span.extracting(start..<list.bytes.count),
-            nameCount: nameCount, form: entry.form)
-        offset += count
-        return true
+    /// RFC 7541, 6: decodes the name and the value of a representation into `text`.
+    private mutating func representation(
+        _ block: Span<UInt8>, _ offset: inout Int, _ text: inout [UInt8]
+    ) throws(Fault) -> (nameCount: Int, form: FieldForm, readsTable: Bool) {
+        text.removeAll(keepingCapacity: true)
+        let byte = block[offset]
+        if byte & 0x80 != 0 {
+            let (nameCount, readsTable) = try indexed(block, &offset, &text)
+            return (nameCount, .indexed, readsTable)
+        }
+        let isIncremental = byte & 0x40 != 0
+        let (nameCount, readsTable) = try literal(block, &offset, isIncremental ? 6 : 4, &text)
+        guard isIncremental else {
+            return (nameCount, byte & 0x10 != 0 ? .neverIndexed : .withoutIndexing, readsTable)
+        }
+        table.insert(name: text.span.extracting(first: nameCount), value: text.span.extracting(droppingFirst: nameCount))
+        return (nameCount, .incremental, readsTable)
     }
 
     /// RFC 9113, 4.3.1: after our limit was reduced, the block begins with a change of the size.
@@ -150,61 +138,57 @@ struct FieldDecoder {
         table.resize(to: size)
     }
 
-    /// RFC 7541, 6.1. Appends the name and the value, and returns where the name ends.
+    /// RFC 7541, 6.1. Appends the name and the value, and returns the length of the name, and whether both are from the
+    /// dynamic table.
     private func indexed(
-        _ block: Span<UInt8>, _ offset: inout Int, _ list: inout FieldList
-    ) throws(Fault) -> Int {
+        _ block: Span<UInt8>, _ offset: inout Int, _ text: inout [UInt8]
+    ) throws(Fault) -> (nameCount: Int, readsTable: Bool) {
         let index = try PrefixInteger.read(block, at: &offset, prefix: 7)
-        guard index > 0 else { throw Self.unknownIndex }
-        let end: Int
+        try name(index, &text)
+        let nameCount = text.count
         if index <= StaticTable.count {
-            StaticTable.appendName(index, to: &list.bytes)
-            end = list.bytes.count
-            StaticTable.appendValue(index, to: &list.bytes)
-        } else {
-            guard let entry = table[index - StaticTable.count - 1] else { throw Self.unknownIndex }
-            list.bytes.append(copying: table.bytes.span.extracting(entry.name))
-            end = list.bytes.count
-            list.bytes.append(copying: table.bytes.span.extracting(entry.value))
+            StaticTable.appendValue(index, to: &text)
+        } else if let entry = table[index - StaticTable.count - 1] {
+            text.append(copying: table.bytes.span.extracting(entry.value))
         }
-        return end
+        return (nameCount, index > StaticTable.count)
     }
 
-    /// RFC 7541, 6.2. Appends the name and the value, and returns where the name ends, and whether it is from the dynamic
+    /// RFC 7541, 6.2. Appends the name and the value, and returns the length of the name, and whether it is from the dynamic
     /// table.
     private func literal(
-        _ block: Span<UInt8>, _ offset: inout Int, _ prefix: UInt8, _ list: inout FieldList
-    ) throws(Fault) -> (nameEnd: Int, dependsOnTable: Bool) {
+        _ block: Span<UInt8>, _ offset: inout Int, _ prefix: UInt8, _ text: inout [UInt8]
+    ) throws(Fault) -> (nameCount: Int, readsTable: Bool) {
         let index = try PrefixInteger.read(block, at: &offset, prefix: prefix)
-        if index == 0 {
-            try string(block, &offset, &list)
-        } else if index <= StaticTable.count {
-            StaticTable.appendName(index, to: &list.bytes)
-        } else {
-            guard let entry = table[index - StaticTable.count - 1] else { throw Self.unknownIndex }
-            list.bytes.append(copying: table.bytes.span.extracting(entry.name))
+        if index == 0 { try string(block, &offset, &text) } else { try name(index, &text) }
+        let nameCount = text.count
+        try string(block, &offset, &text)
+        return (nameCount, index > StaticTable.count)
+    }
+
+    /// Appends the name that has an index in one of the tables.
+    private func name(_ index: Int, _ text: inout [UInt8]) throws(Fault) {
+        guard index > StaticTable.count else {
+            guard index > 0 else { throw Self.unknownIndex }
+            return StaticTable.appendName(index, to: &text)
         }
-        let end = list.bytes.count
-        try string(block, &offset, &list)
-        return (end, index > StaticTable.count)
+        guard let entry = table[index - StaticTable.count - 1] else { throw Self.unknownIndex }
+        text.append(copying: table.bytes.span.extracting(entry.name))
     }
 
     /// RFC 7541, 5.2. Appends the text.
-    private func string(_ block: Span<UInt8>, _ offset: inout Int, _ list: inout FieldList) throws(Fault) {
+    private func string(_ block: Span<UInt8>, _ offset: inout Int, _ text: inout [UInt8]) throws(Fault) {
         let isHuffman = offset < block.count && block[offset] & 0x80 != 0
         let count = try PrefixInteger.read(block, at: &offset, prefix: 7)
         guard count <= block.count - offset else {
             throw Fault(.compressionError, "RFC 9113, 4.3", "a field block ends within a text")
         }
-        let text = block.extracting(offset..<offset + count)
+        let encoded = block.extracting(offset..<offset + count)
         offset += count
-        guard isHuffman else {
-            list.bytes.append(copying: text)
-            return
-        }
+        guard isHuffman else { return text.append(copying: encoded) }
         var isValid = true
-        list.bytes.append(addingCapacity: HuffmanDecoder.maximumCount(of: count)) { output in
-            isValid = HuffmanDecoder.decode(text, into: &output)
+        text.append(addingCapacity: HuffmanDecoder.maximumCount(of: count)) { output in
+            isValid = HuffmanDecoder.decode(encoded, into: &output)
         }
         guard isValid else {
             throw Fault(.compressionError, "RFC 7541, 5.2", "a text is not valid Huffman code")

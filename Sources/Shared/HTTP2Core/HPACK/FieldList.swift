@@ -3,13 +3,29 @@
 /// All names and values are in one array, so a list that is used again allocates nothing.
 package struct FieldList: Sendable {
     struct Entry {
-        /// The offset of the name. The value follows it.
-        var start: Int
-        var nameCount: Int
-        var valueCount: Int
-        var form: FieldForm
+        /// The offset of the name. The value follows it. Every limit of a list is below 4 GiB.
+        private(set) var first: UInt32
+        private var nameBytes: UInt32
+        private var valueBytes: UInt32
+        let form: FieldForm
+        /// What the rules for messages say of fields with this name.
+        let rule: FieldRule
         /// The last valid list has the same field in the same place, so its characters were checked.
-        var isRepeated: Bool
+        var isRepeated = false
+
+        init(_ text: Span<UInt8>, start: Int, nameCount: Int, _ form: FieldForm) {
+            first = UInt32(clamping: start)
+            nameBytes = UInt32(clamping: nameCount)
+            valueBytes = UInt32(clamping: text.count - nameCount)
+            rule = FieldRule(name: text.extracting(first: nameCount))
+            self.form = form
+        }
+
+        var textCount: Int { Int(nameBytes) + Int(valueBytes) }
+        var name: Range<Int> { Int(first)..<Int(first) + Int(nameBytes) }
+        var value: Range<Int> { Int(first) + Int(nameBytes)..<Int(first) + textCount }
+
+        mutating func move(by distance: Int) { first = UInt32(clamping: Int(first) + distance) }
     }
 
     /// The names and values.
@@ -22,17 +38,10 @@ package struct FieldList: Sendable {
     package var isEmpty: Bool { entries.isEmpty }
 
     /// The range of a field's name in `bytes`.
-    package func name(_ index: Int) -> Range<Int> {
-        let entry = entries[index]
-        return entry.start..<entry.start + entry.nameCount
-    }
+    package func name(_ index: Int) -> Range<Int> { entries[index].name }
 
     /// The range of a field's value in `bytes`.
-    package func value(_ index: Int) -> Range<Int> {
-        let entry = entries[index]
-        let start = entry.start + entry.nameCount
-        return start..<start + entry.valueCount
-    }
+    package func value(_ index: Int) -> Range<Int> { entries[index].value }
 
     package func form(_ index: Int) -> FieldForm { entries[index].form }
 
@@ -79,10 +88,30 @@ package struct FieldList: Sendable {
     }
 
     /// Adds the field whose name and value were appended to `bytes`.
-    mutating func append(start: Int, nameEnd: Int, _ form: FieldForm, isRepeated: Bool = false) {
-        entries.append(
-            Entry(
-                start: start, nameCount: nameEnd - start, valueCount: bytes.count - nameEnd, form: form,
-                isRepeated: isRepeated))
+    private mutating func append(start: Int, nameEnd: Int, _ form: FieldForm) {
+        let entry = Entry(bytes.span.extracting(droppingFirst: start), start: start, nameCount: nameEnd - start, form)
+        entries.append(entry)
+    }
+
+    /// Sets the field of a place, up to the number of fields. Those behind it stay.
+    mutating func put(_ text: Span<UInt8>, nameCount: Int, _ form: FieldForm, at place: Int) {
+        guard place < entries.count else {
+            entries.append(Entry(text, start: bytes.count, nameCount: nameCount, form))
+            return bytes.append(copying: text)
+        }
+        let old = entries[place]
+        let start = old.name.lowerBound
+        bytes.replace(start..<start + old.textCount, copying: text)
+        entries[place] = Entry(text, start: start, nameCount: nameCount, form)
+        let distance = text.count - old.textCount
+        guard distance != 0 else { return }
+        for index in entries.indices.dropFirst(place + 1) { entries[index].move(by: distance) }
+    }
+
+    /// Drops all fields but so many.
+    mutating func keepFirst(_ count: Int) {
+        guard count < entries.count else { return }
+        bytes.removeSubrange(entries[count].name.lowerBound...)
+        entries.removeSubrange(count...)
     }
 }

@@ -1,76 +1,106 @@
-/// The fields of a field block, as they were encoded and as what they were decoded, to find those that come again.
+/// The fields of the block that was decoded last, and the block itself, to find the fields that come again in the next one.
 ///
 /// A client sends most fields again and again, such as its provider token. If the bytes of a representation are those of the
-/// field in the same place of the block before, and it neither reads nor changes the dynamic table, then it stands for the same
-/// name and value (RFC 7541, 6.2.2 and 6.2.3), and what was found about their characters is true again. So one comparison takes
-/// the place of decoding and checking. `FieldDecoder` keeps such a value only of a block that was decoded as a whole, and
-/// whose message was found valid.
+/// field in the same place of the block before, they stand for the same name and value (RFC 7541, 6.1 to 6.3), unless they
+/// read a dynamic table that has changed since, or change it. What was found about their characters is true again as well. So
+/// one comparison takes the place of decoding and checking, and the field stays where it is.
 ///
-/// All parts of a field are appended together, so they cannot disagree: an entry names a range of `bytes` that has its
-/// representation, and after it its name and its value.
+/// That is sound because the block before was decoded as a whole and its message was found valid: a block that is not kept
+/// by `keep` is forgotten when the next one begins.
+///
+/// The list is revised from its beginning to its end: while a block is decoded, the fields before `place` are its own, and
+/// those from `place` on are left of the block before.
 struct KnownFields {
-    struct Entry {
-        /// Where the representation begins in `bytes`.
+    /// How a field of the list was represented.
+    private struct Source {
+        /// Where its representation begins in its block.
         var start: UInt16
-        /// The length of the representation; 0 if the field has to be decoded each time.
-        var encodedCount: UInt16
-        var nameCount: UInt16
-        var valueCount: UInt16
-        var form: FieldForm
+        /// The length of its representation in bytes; 0 if the field has to be decoded each time.
+        var count: UInt16
+        /// The version of the dynamic table that the representation reads; nil if it reads none.
+        var table: UInt32?
     }
 
-    /// The most bytes that are kept. A usual request has 700. A connection has two such values, which take 4 KiB together with
-    /// their entries.
-    static let maxBytes = 1_600
-    /// The most fields that are kept.
+    /// The most bytes that are kept of a block and the texts of its fields. A usual request has 1,200. With `maxFields`
+    /// fields this makes 4 KiB.
+    static let maxBytes = 3_072
+    /// The most fields that are compared.
     static let maxFields = 32
 
-    private(set) var bytes: [UInt8] = []
-    private var entries: [Entry] = []
+    /// The fields.
+    private(set) var list = FieldList()
+    /// How the first fields of the list were represented.
+    private var sources: [Source] = []
+    /// The block that the fields from `place` on are of.
+    private var block: [UInt8] = []
+    /// Whether `block` and `sources` are of the same block, and its message is valid.
+    private var isKept = false
+    /// The number of fields that the block that is being decoded has so far.
+    private(set) var place = 0
 
-    /// The memory that is allocated, in bytes.
-    var capacity: Int { bytes.capacity + entries.capacity * MemoryLayout<Entry>.stride }
+    /// The memory that is allocated beside the list, in bytes.
+    var capacity: Int { block.capacity + sources.capacity * MemoryLayout<Source>.stride }
 
-    /// Forgets the fields, and keeps the memory.
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+    /// Begins with a new block.
+    mutating func begin() {
+        place = 0
+        guard !isKept else { return isKept = false }
+        list.removeAll()
+        sources.removeAll(keepingCapacity: true)
     }
 
-    /// Adds the next field of the block. A field that has no room is one that has to be decoded.
+    /// The bytes of the next field and its representation, if the field of the block before is repeated by what comes next.
     /// - Parameters:
-    ///   - encoded: its representation; empty if it depends on the dynamic table.
+    ///   - rest: the block from the next representation on.
+    ///   - table: the version of the dynamic table.
+    func repeated(by rest: Span<UInt8>, table: UInt32) -> (textCount: Int, encodedCount: Int)? {
+        guard place < sources.count, place < list.count else { return nil }
+        let source = sources[place]
+        let (start, count) = (Int(source.start), Int(source.count))
+        guard count > 0, count <= rest.count, source.table == nil || source.table == table else { return nil }
+        guard rest.extracting(first: count).isEqual(to: block.span.extracting(start..<start + count)) else { return nil }
+        return (list.entries[place].textCount, count)
+    }
+
+    /// The next field is repeated.
+    /// - Parameter start: where its representation begins in the new block.
+    mutating func keep(from start: Int) {
+        sources[place].start = UInt16(clamping: start)
+        list.entries[place].isRepeated = true
+        place += 1
+    }
+
+    /// The next field is another one.
+    /// - Parameters:
     ///   - text: its name, and its value after it.
-    mutating func append(encoded: Span<UInt8>, text: Span<UInt8>, nameCount: Int, form: FieldForm) {
-        guard entries.count < Self.maxFields else { return }
-        if entries.capacity == 0 { entries.reserveCapacity(Self.maxFields) }
-        let start = bytes.count
-        let isKept = !encoded.isEmpty && encoded.count + text.count <= Self.maxBytes - start
-        if isKept {
-            if bytes.capacity == 0 { bytes.reserveCapacity(Self.maxBytes) }
-            bytes.append(copying: encoded)
-            bytes.append(copying: text)
+    ///   - encoded: where its representation is in the new block; empty if it changes the dynamic table.
+    ///   - table: the version of the dynamic table, if the representation reads it.
+    mutating func put(_ text: Span<UInt8>, nameCount: Int, _ form: FieldForm, encoded: Range<Int>, table: UInt32?) {
+        list.put(text, nameCount: nameCount, form, at: place)
+        let source = Source(
+            start: UInt16(clamping: encoded.lowerBound), count: UInt16(clamping: encoded.count), table: table)
+        if place < sources.count {
+            sources[place] = source
+        } else if place == sources.count, place < Self.maxFields {
+            if sources.capacity == 0 { sources.reserveCapacity(Self.maxFields) }
+            sources.append(source)
         }
-        entries.append(
-            Entry(
-                start: UInt16(clamping: start), encodedCount: isKept ? UInt16(clamping: encoded.count) : 0,
-                nameCount: isKept ? UInt16(clamping: nameCount) : 0,
-                valueCount: isKept ? UInt16(clamping: text.count - nameCount) : 0, form: form))
+        place += 1
     }
 
-    /// The field in a place of the block, if its representation is what comes next in other bytes.
-    func entry(at place: Int, beginning rest: Span<UInt8>) -> Entry? {
-        guard place < entries.count else { return nil }
-        let entry = entries[place]
-        let count = Int(entry.encodedCount)
-        guard count > 0, count <= rest.count else { return nil }
-        let start = Int(entry.start)
-        return rest.extracting(..<count).isEqual(to: bytes.span.extracting(start..<start + count)) ? entry : nil
+    /// The block has ended: drops what is left of the one before.
+    mutating func end() {
+        list.keepFirst(place)
+        if sources.count > place { sources.removeSubrange(place...) }
     }
 
-    /// The name of a field, and its value after it.
-    func text(of entry: Entry) -> Range<Int> {
-        let start = Int(entry.start) + Int(entry.encodedCount)
-        return start..<start + Int(entry.nameCount) + Int(entry.valueCount)
+    /// Keeps the block that was decoded, whose message was found valid, for the next one.
+    mutating func keep(_ bytes: Span<UInt8>) {
+        guard bytes.count + list.bytes.count <= Self.maxBytes else { return }
+        // An array that grows may take twice what it needs.
+        if block.capacity < bytes.count { block = [] }
+        block.removeAll(keepingCapacity: true)
+        block.append(copying: bytes)
+        isKept = true
     }
 }

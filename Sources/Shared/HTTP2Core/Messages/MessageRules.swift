@@ -23,8 +23,6 @@ struct MessageRules {
     private let allowsBlanks: Bool
     private var pseudo: Pseudo = []
     private var hasRegularField = false
-    /// The characters of the field that is being read were checked in an earlier message.
-    private var isRepeated = false
     private var isHTTP = false
     private var isHTTPS = false
     private var isOptions = false
@@ -50,22 +48,22 @@ struct MessageRules {
     ) throws(Fault) -> MessageRules {
         var rules = MessageRules(kind, allowsBlanks: allowsBlanks)
         let bytes = list.bytes.span
-        for index in list.entries.indices {
-            let (name, value) = (list.name(index), list.value(index))
-            rules.isRepeated = list.entries[index].isRepeated
-            try rules.field(bytes.extracting(name), bytes.extracting(value), at: value)
-        }
+        for index in list.entries.indices { try rules.field(list.entries[index], of: bytes) }
         if isComplete { try rules.end(bytes) }
         return rules
     }
 
-    private mutating func field(_ name: Span<UInt8>, _ value: Span<UInt8>, at range: Range<Int>) throws(Fault) {
-        if !isRepeated { try checkValue(value) }
-        if !name.isEmpty, name[0] == UInt8(ascii: ":") {
-            try pseudoField(name, value, at: range)
+    private mutating func field(_ field: FieldList.Entry, of bytes: Span<UInt8>) throws(Fault) {
+        if !field.isRepeated { try checkValue(bytes.extracting(field.value)) }
+        if field.rule.isPseudo {
+            try pseudoField(field, bytes.extracting(field.value))
         } else {
             hasRegularField = true
-            try regularField(name, value, at: range)
+            guard field.isRepeated || FieldCharacters.areValidInName(bytes.extracting(field.name)) else {
+                throw Self.malformed("RFC 9113, 8.2.1", "a field name has a prohibited character")
+            }
+            guard field.rule != .none else { return }
+            try regularField(field, bytes.extracting(field.value))
         }
     }
 
@@ -83,53 +81,48 @@ struct MessageRules {
     // MARK: Pseudo-header fields
 
     /// RFC 9113, 8.3.
-    private mutating func pseudoField(
-        _ name: Span<UInt8>, _ value: Span<UInt8>, at range: Range<Int>
-    ) throws(Fault) {
+    private mutating func pseudoField(_ field: FieldList.Entry, _ value: Span<UInt8>) throws(Fault) {
         guard kind != .trailers else { throw Self.malformed("RFC 9113, 8.1", "trailers have a pseudo-header field") }
         guard !hasRegularField else {
             throw Self.malformed("RFC 9113, 8.3", "a pseudo-header field follows a regular field")
         }
-        switch kind {
-        case .request:
-            if name.isEqual(to: ":method") {
-                try once(.method)
-                isConnect = value.isEqual(to: "CONNECT")
-                isHead = value.isEqual(to: "HEAD")
-                isOptions = value.isEqual(to: "OPTIONS")
-                guard isRepeated || FieldCharacters.areValidInMethod(value) else {
-                    throw Self.malformed("RFC 9113, 8.3.1", ":method is not a token")
-                }
-            } else if name.isEqual(to: ":path") {
-                try once(.path)
-                path = range
-                guard isRepeated || FieldCharacters.areVisible(value) else {
-                    throw Self.malformed("RFC 9113, 8.3.1", ":path has a blank")
-                }
-            } else if name.isEqual(to: ":scheme") {
-                try once(.scheme)
-                isHTTPS = value.isEqual(to: "https")
-                isHTTP = isHTTPS || value.isEqual(to: "http")
-                guard isRepeated || FieldCharacters.areValidInScheme(value) else {
-                    throw Self.malformed("RFC 9113, 8.3.1", ":scheme is not the name of a scheme")
-                }
-            } else if name.isEqual(to: ":authority") {
-                try once(.authority)
-                authority = range
-                guard isRepeated || !value.isEmpty && FieldCharacters.areValidInAuthority(value) else {
-                    throw Self.malformed("RFC 9113, 8.3.1", ":authority is empty or has a prohibited character")
-                }
-            } else {
-                throw Self.malformed("RFC 9113, 8.3", "a request has a pseudo-header field that requests do not have")
-            }
-        case .response:
-            guard name.isEqual(to: ":status") else {
+        guard kind == .request else {
+            guard field.rule == .status else {
                 throw Self.malformed("RFC 9113, 8.3", "a response has a pseudo-header field that responses do not have")
             }
             try once(.status)
-            try readStatus(value)
-        case .trailers:
-            break
+            return try readStatus(value)
+        }
+        switch field.rule {
+        case .method:
+            try once(.method)
+            isConnect = value.isEqual(to: "CONNECT")
+            isHead = value.isEqual(to: "HEAD")
+            isOptions = value.isEqual(to: "OPTIONS")
+            guard field.isRepeated || FieldCharacters.areValidInMethod(value) else {
+                throw Self.malformed("RFC 9113, 8.3.1", ":method is not a token")
+            }
+        case .path:
+            try once(.path)
+            path = field.value
+            guard field.isRepeated || FieldCharacters.areVisible(value) else {
+                throw Self.malformed("RFC 9113, 8.3.1", ":path has a blank")
+            }
+        case .scheme:
+            try once(.scheme)
+            isHTTPS = value.isEqual(to: "https")
+            isHTTP = isHTTPS || value.isEqual(to: "http")
+            guard field.isRepeated || FieldCharacters.areValidInScheme(value) else {
+                throw Self.malformed("RFC 9113, 8.3.1", ":scheme is not the name of a scheme")
+            }
+        case .authority:
+            try once(.authority)
+            authority = field.value
+            guard field.isRepeated || !value.isEmpty && FieldCharacters.areValidInAuthority(value) else {
+                throw Self.malformed("RFC 9113, 8.3.1", ":authority is empty or has a prohibited character")
+            }
+        default:
+            throw Self.malformed("RFC 9113, 8.3", "a request has a pseudo-header field that requests do not have")
         }
     }
 
@@ -152,28 +145,20 @@ struct MessageRules {
 
     // MARK: Regular fields
 
-    private mutating func regularField(
-        _ name: Span<UInt8>, _ value: Span<UInt8>, at range: Range<Int>
-    ) throws(Fault) {
-        guard isRepeated || FieldCharacters.areValidInName(name) else {
-            throw Self.malformed("RFC 9113, 8.2.1", "a field name has a prohibited character")
-        }
-        // The names with rules, by their lengths.
-        switch name.count {
-        case 2 where name.isEqual(to: "te"):
+    private mutating func regularField(_ field: FieldList.Entry, _ value: Span<UInt8>) throws(Fault) {
+        switch field.rule {
+        case .te:
             // RFC 9113, 8.2.2: TE may be in a request, with no other value.
             guard kind != .response, Self.isTrailers(value) else {
                 throw Self.malformed("RFC 9113, 8.2.2", "te has another value than trailers")
             }
-        case 4 where name.isEqual(to: "host") && kind == .request:
+        case .host where kind == .request:
             // RFC 9110, 7.2: one. Of two, only one could be compared with :authority.
             guard host == nil else { throw Self.malformed("RFC 9113, 8.3.1", "host is repeated") }
-            host = range
-        case 7 where name.isEqual(to: "upgrade"), 10 where name.isEqual(to: "connection"),
-            10 where name.isEqual(to: "keep-alive"), 16 where name.isEqual(to: "proxy-connection"),
-            17 where name.isEqual(to: "transfer-encoding"):
+            host = field.value
+        case .connectionSpecific:
             throw Self.malformed("RFC 9113, 8.2.2", "the message has a connection-specific field")
-        case 14 where name.isEqual(to: "content-length") && kind != .trailers:
+        case .contentLength where kind != .trailers:
             try readContentLength(value)
         default:
             break

@@ -51,11 +51,22 @@ struct StreamTable {
         count += 1
     }
 
+    /// Puts a stream into the first slot from its home on whose stream is nearer to its own home, and that one likewise. So
+    /// the streams that follow each other without an empty slot are in the order of their homes.
     private mutating func place(_ stream: Stream) {
-        var slot = home(stream.id)
-        while slots[slot] != nil { slot = after(slot) }
+        var (stream, slot) = (stream, home(stream.id))
+        while let other = slots[slot] {
+            if distance(of: other, at: slot) < distance(of: stream, at: slot) {
+                slots[slot] = stream
+                stream = other
+            }
+            slot = after(slot)
+        }
         slots[slot] = stream
     }
+
+    /// How far behind its home a stream is.
+    private func distance(of stream: Stream, at slot: Int) -> Int { (slot - home(stream.id)) & (slots.count - 1) }
 
     private mutating func resize(to size: Int) {
         let old = slots
@@ -63,23 +74,17 @@ struct StreamTable {
         for case .some(let stream) in old { place(stream) }
     }
 
-    /// Removes the stream of a slot that `slot(of:)` has returned. Moves the streams that had to take a later slot.
+    /// Removes the stream of a slot that `slot(of:)` has returned. Moves the streams behind it back, up to one that is at
+    /// home: the ones after that are as near to their homes as they can be.
     mutating func remove(at slot: Int) {
         assert(slots[slot] != nil, "The slot is empty.")
-        var free = slot
-        slots[free] = nil
         count -= 1
-        var next = after(free)
-        while let stream = slots[next] {
-            // A stream may move back to the free slot if that is not before its home.
-            let distance = (next - home(stream.id)) & (slots.count - 1)
-            if distance >= (next - free) & (slots.count - 1) {
-                slots[free] = stream
-                slots[next] = nil
-                free = next
-            }
-            next = after(next)
+        var free = slot
+        while case let next = after(free), let stream = slots[next], distance(of: stream, at: next) > 0 {
+            slots[free] = stream
+            free = next
         }
+        slots[free] = nil
     }
 
     /// The streams that meet the condition, in the order of their numbers.

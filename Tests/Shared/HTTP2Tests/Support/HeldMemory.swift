@@ -19,7 +19,7 @@
             endpoint.pending.capacity + endpoint.writer.bytes.capacity + endpoint.scratch.capacity
                 + endpoint.fields.bytes.capacity + endpoint.fields.entries.capacity + endpoint.streams.capacity
                 + (endpoint.block?.bytes.capacity ?? 0) + unsentBodies.capacity
-                + endpoint.decoder.knownCapacity
+                + endpoint.decoder.knownCapacity + endpoint.decoder.scratchCapacity
         }
 
         /// The capacity of the dynamic tables.
