@@ -5,13 +5,13 @@ import Storage
 
 /// Writes the answers of the device protocol.
 struct DeviceResponse {
-    private var block = HeaderBlock()
+    private var block = FieldList()
 
-    mutating func headers(_ answer: DeviceAnswer) -> HeaderBlock {
+    mutating func headers(_ answer: DeviceAnswer) -> FieldList {
         block.removeAll()
         block.append(":status", String(answer.status))
         if answer.body != nil { block.append("content-type", answer.contentType) }
-        if let deviceID = answer.deviceID { block.append("device-id", deviceID.description, indexing: .never) }
+        if let deviceID = answer.deviceID { block.append("device-id", deviceID.description, .neverIndexed) }
         return block
     }
 

@@ -25,8 +25,8 @@ struct PeerGreeting: Sendable {
 
     var node: NodeID { NodeID(bytes: Hexadecimal.bytes(nodeText) ?? []) }
 
-    var request: HeaderBlock {
-        var block = HeaderBlock()
+    var request: FieldList {
+        var block = FieldList()
         block.append(":method", "POST")
         block.append(":scheme", "https")
         block.append(":authority", "localhost")
@@ -35,14 +35,14 @@ struct PeerGreeting: Sendable {
         return block
     }
 
-    var answer: HeaderBlock {
-        var block = HeaderBlock()
+    var answer: FieldList {
+        var block = FieldList()
         block.append(":status", "200")
         append(to: &block)
         return block
     }
 
-    private func append(to block: inout HeaderBlock) {
+    private func append(to block: inout FieldList) {
         block.append("carillon-node", nodeText)
         block.append("carillon-origin", originText)
         block.append("carillon-broadcasts", "1")

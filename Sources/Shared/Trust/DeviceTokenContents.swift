@@ -98,7 +98,7 @@ extension DeviceTokenContents {
             )
         }
         guard TokenNumber.service(of: contents.number) != nil else { return nil }
-        if plaintext.dropFirst(Self.byteCount).allSatisfy({ $0 == 0 }) {
+        if plaintext.count == Self.byteCount || plaintext.dropFirst(Self.byteCount).allSatisfy({ $0 == 0 }) {
             self = contents
         } else {
             guard let activity = Self.activity(in: plaintext), contents.service == .liveActivity else { return nil }

@@ -43,7 +43,7 @@ final class EarlierNode: Sendable {
         init(_ node: EarlierNode) { self.node = node }
 
         func sessionBecameActive(_ session: HTTP2Session) {
-            var block = HeaderBlock()
+            var block = FieldList()
             block.append(":method", "POST")
             block.append(":scheme", "https")
             block.append(":authority", "localhost")

@@ -5,22 +5,18 @@ import Testing
 
 /// The two literal forms that stay out of a table (RFC 7541, 6.2.2 and 6.2.3), as a client writes them.
 @Suite struct HeaderLiteralsTests {
-    private func client(_ literals: HTTP2Configuration.Literals) throws -> EmbeddedPeer {
-        try EmbeddedPeer.connectedClient { $0.literals = literals }
-    }
-
     /// A request with fields of every form: in the table, added to it, and not added with a known and an unknown name;
     /// with lengths of one and of several bytes.
-    private func block() -> HeaderBlock {
-        var block = HeaderBlock()
+    private func block(_ literals: FieldForm) -> FieldList {
+        var block = FieldList()
         block.append(":method", "POST")
         block.append(":scheme", "https")
-        block.append(":path", "/3/device/00", indexing: .never)
+        block.append(":path", "/3/device/00", literals)
         block.append(":authority", "localhost")
-        block.append("authorization", String(repeating: "x", count: 400), indexing: .never)
+        block.append("authorization", String(repeating: "x", count: 400), literals)
         block.append("apns-topic", "com.example.app")
-        block.append("apns-id", String(repeating: "~", count: 20), indexing: .never)
-        block.append(name: String(repeating: "n", count: 200), value: "", indexing: .never)
+        block.append("apns-id", String(repeating: "~", count: 20), literals)
+        block.append(name: String(repeating: "n", count: 200), value: "", literals)
         return block
     }
 
@@ -32,9 +28,10 @@ import Testing
     }
 
     @Test func `A providers literals are without indexing`() throws {
-        let (one, other) = (try client(.withoutIndexing), try client(.neverIndexed))
+        let (one, other) = (try EmbeddedPeer.connectedClient(), try EmbeddedPeer.connectedClient())
         for _ in 0..<2 {
-            for peer in [one, other] { _ = try peer.session.request(block(), body: nil) }
+            _ = try one.session.request(block(.withoutIndexing), body: nil)
+            _ = try other.session.request(block(.neverIndexed), body: nil)
             let sent = try #require(try one.received(WireFrame.headers).first)
             let usual = try #require(try other.received(WireFrame.headers).first)
             // The bytes are the same except for one bit in each of the four fields.
@@ -47,18 +44,18 @@ import Testing
 
     @Test func `A server reads the same`() throws {
         var read: [[Recorder.Event]] = []
-        for literals in [HTTP2Configuration.Literals.neverIndexed, .withoutIndexing] {
-            let peer = try client(literals)
-            _ = try peer.session.request(block(), body: nil)
+        for literals in [FieldForm.neverIndexed, .withoutIndexing] {
+            let peer = try EmbeddedPeer.connectedClient()
+            _ = try peer.session.request(block(literals), body: nil)
             read.append(try fields(try peer.received(WireFrame.headers).flatMap(\.bytes)))
         }
         #expect(read[0].count == 8 && read[0] == read[1])
     }
 
     @Test func `A block of several frames is left as it is`() throws {
-        let peer = try client(.withoutIndexing)
-        var block = block()
-        block.append("apns-collapse-id", String(repeating: "~", count: 30_000), indexing: .never)
+        let peer = try EmbeddedPeer.connectedClient()
+        var block = block(.withoutIndexing)
+        block.append("apns-collapse-id", String(repeating: "~", count: 30_000), .withoutIndexing)
         _ = try peer.session.request(block, body: nil)
         let frames = try peer.received()
         #expect(frames.map(\.type) == [WireFrame.headers, WireFrame.continuation])

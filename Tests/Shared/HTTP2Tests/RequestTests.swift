@@ -111,8 +111,8 @@ import Testing
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
         for stream in [1, 3] as [UInt32] {
-            var block = HeaderBlock.status("200")
-            block.append("apns-id", "0123456789", indexing: .never)
+            var block = FieldList.status("200")
+            block.append("apns-id", "0123456789", .neverIndexed)
             peer.session.respond(StreamID(stream), block)
         }
         // 0x88 is `:status: 200`, 0x10 begins a literal never indexed with a new name (RFC 7541, 6.2.3).
@@ -125,7 +125,7 @@ import Testing
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
         for stream in [1, 3] as [UInt32] {
-            var block = HeaderBlock.status("200")
+            var block = FieldList.status("200")
             block.append(name: "server", value: "carillon")
             peer.session.respond(StreamID(stream), block)
         }

@@ -134,9 +134,9 @@ package final class ScriptedConnection: HTTP2Application {
         id: String? = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab",
         body: String?,
     ) {
-        var block = HeaderBlock()
+        var block = FieldList()
         block.append(":status", String(status))
-        if let id { block.append("apns-id", id, indexing: .never) }
+        if let id { block.append("apns-id", id, .neverIndexed) }
         open.removeAll { $0 == stream }
         session?.respond(stream, block, body: body.map { ByteBuffer(string: $0) })
         session?.flush()
@@ -144,7 +144,7 @@ package final class ScriptedConnection: HTTP2Application {
 
     /// Sends only the beginning of an answer.
     package func begin(_ stream: StreamID) {
-        var block = HeaderBlock()
+        var block = FieldList()
         block.append(":status", "200")
         session?.sendHeaders(stream, block, endStream: false)
         session?.flush()

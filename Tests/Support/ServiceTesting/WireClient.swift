@@ -56,7 +56,7 @@ final class WireClient: Sendable {
         windowBytes: Int = 65_535,
         opening: [UInt8] = [],
         burst: [[(String, String)]] = [],
-        literals: HTTP2Configuration.Literals = .withoutIndexing,
+        literals: FieldForm = .withoutIndexing,
         protocols: [String] = ["h2"],
         serverName: String? = nil,
         checksCertificates: Bool = true,
@@ -79,11 +79,10 @@ final class WireClient: Sendable {
                     if !opening.isEmpty { try channel.pipeline.syncOperations.addHandler(Opening(opening)) }
                     let handler = try NIOSSLClientHandler(context: context, serverHostname: serverName)
                     try channel.pipeline.syncOperations.addHandler(handler)
-                    let recorder = WireRecorder(burst: burst, eventLoop: channel.eventLoop)
+                    let recorder = WireRecorder(burst: burst, literals: literals, eventLoop: channel.eventLoop)
                     recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }
                     var configuration = HTTP2Configuration()
                     configuration.limits.streamWindowBytes = windowBytes
-                    configuration.literals = literals
                     configuration.limits.checksSentFields = false
                     let session = HTTP2Session(role: .client, configuration: configuration, application: recorder)
                     try channel.pipeline.syncOperations.addHandler(session)

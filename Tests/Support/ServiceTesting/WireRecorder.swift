@@ -26,29 +26,32 @@ final class WireRecorder: HTTP2Application {
         var last = ""
     }
 
-    init(burst: [[(String, String)]], eventLoop: any EventLoop) {
+    /// - Parameter literals: the form of fields that stay out of the table.
+    init(burst: [[(String, String)]], literals: FieldForm, eventLoop: any EventLoop) {
         self.burst = burst
+        self.literals = literals
         self.eventLoop = eventLoop
     }
 
+    private let literals: FieldForm
     /// The names of changing values that are in the header table.
     private var indexed: Set<String> = []
 
-    /// Encodes the fields as the Guide asks (2.3.4.1). The session writes literals without indexing.
-    private func block(_ headers: [(String, String)]) -> HeaderBlock {
-        var block = HeaderBlock()
+    /// Encodes the fields as the Guide asks (2.3.4.1).
+    private func block(_ headers: [(String, String)]) -> FieldList {
+        var block = FieldList()
         for (name, value) in headers {
-            let indexing: HeaderBlock.Indexing =
+            let form: FieldForm =
                 switch name {
-                case ":path", "authorization": .never
+                case ":path", "authorization": literals
                 case "apns-id", "apns-expiration", "apns-collapse-id":
-                    indexed.insert(name).inserted ? .indexed : .never
-                default: .indexed
+                    indexed.insert(name).inserted ? .incremental : literals
+                default: .incremental
                 }
             if value == WireClient.notText {
-                block.append("apns-collapse-id", [0xff, 0xfe].span, indexing: indexing)
+                block.append("apns-collapse-id", [0xff, 0xfe].span, form)
             } else {
-                block.append(name: name, value: value, indexing: indexing)
+                block.append(name: name, value: value, form)
             }
         }
         return block

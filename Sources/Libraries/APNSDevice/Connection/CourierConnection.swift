@@ -132,8 +132,8 @@ final class CourierConnection: HTTP2Application {
         session?.close()
     }
 
-    private func headers(_ request: CourierRequest) -> HeaderBlock {
-        var block = HeaderBlock()
+    private func headers(_ request: CourierRequest) -> FieldList {
+        var block = FieldList()
         switch request.method {
         case .get: block.append(":method", "GET")
         case .put: block.append(":method", "PUT")
@@ -143,7 +143,7 @@ final class CourierConnection: HTTP2Application {
         block.append(":scheme", "https")
         block.append(":authority", authority)
         block.append(":path", request.path)
-        if let code = request.activationCode { block.append("activation-code", code, indexing: .never) }
+        if let code = request.activationCode { block.append("activation-code", code, .neverIndexed) }
         return block
     }
 

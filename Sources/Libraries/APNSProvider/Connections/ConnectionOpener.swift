@@ -77,7 +77,6 @@ struct ConnectionOpener: Sendable {
         // Send nothing until the service's SETTINGS have come (Guide, 2.3.3: "do not assume a specific number of
         // streams").
         configuration.limits.concurrentStreamsBeforeSettings = 1
-        configuration.literals = .withoutIndexing
         let session = HTTP2Session(role: .client, configuration: configuration, application: application)
         try channel.pipeline.syncOperations.addHandler(session)
     }

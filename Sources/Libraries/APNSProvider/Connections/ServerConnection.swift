@@ -34,7 +34,7 @@ final class ServerConnection: HTTP2Application {
     private var hasUnsent = false
     private var session: HTTP2Session?
     private var exchanges = StreamTable<Exchange>()
-    private var block = HeaderBlock()
+    private var block = FieldList()
     private var firsts: Firsts = []
     private var keepAlive: KeepAlive
     /// Seconds since 1970.
@@ -117,37 +117,36 @@ final class ServerConnection: HTTP2Application {
 
     /// Fills the header block, encoded as the text under Table 8-1 requires. `:path` and `authorization` go without
     /// indexing. Fields that change with each notification use incremental indexing the first time only, so that
-    /// their names enter the service's table. All other fields always use incremental indexing. `.never` here means
-    /// without indexing (RFC 7541, 6.2.2), because `ConnectionOpener` sets `HTTP2Configuration.literals` so.
+    /// their names enter the service's table. All other fields always use incremental indexing.
     private func fill(_ request: PushRequest, authorization: String?) {
         // Use a local copy, because each access to a property of a class is checked.
-        var block = HeaderBlock()
+        var block = FieldList()
         swap(&block, &self.block)
         defer { swap(&block, &self.block) }
         block.removeAll()
         block.append(":method", request.route.method)
         block.append(":scheme", "https")
         switch request.route {
-        case .device: block.append(":path", beginning: "/3/device/", request.deviceToken, indexing: .never)
+        case .device: block.append(":path", beginning: "/3/device/", request.deviceToken, .withoutIndexing)
         // A provider has few apps, so that the paths may enter the table.
         case .broadcast(let bundleID): block.append(":path", "/4/broadcasts/apps/" + bundleID)
         case .channels(let action, let bundleID):
             block.append(":path", "/1/apps/\(bundleID)/" + (action == .list ? "all-channels" : "channels"))
         }
         block.append(":authority", authority)
-        if let authorization { block.append("authorization", authorization, indexing: .never) }
+        if let authorization { block.append("authorization", authorization, .withoutIndexing) }
         if let value = request.via { block.append("via", value) }
         if let value = request.topic { block.append("apns-topic", value) }
         if let value = request.pushType { block.append("apns-push-type", value) }
         if let value = request.priority { block.append("apns-priority", value) }
         if let value = request.channelID { block.append("apns-channel-id", value) }
-        if let value = request.id { block.append(request.route.identifierHeader, value, indexing: first(.id)) }
-        if let value = request.expiration { block.append("apns-expiration", value, indexing: first(.expiration)) }
-        if let value = request.collapseID { block.append("apns-collapse-id", value, indexing: first(.collapseID)) }
+        if let value = request.id { block.append(request.route.identifierHeader, value, first(.id)) }
+        if let value = request.expiration { block.append("apns-expiration", value, first(.expiration)) }
+        if let value = request.collapseID { block.append("apns-collapse-id", value, first(.collapseID)) }
     }
 
-    private func first(_ field: Firsts) -> HeaderBlock.Indexing {
-        firsts.insert(field).inserted ? .indexed : .never
+    private func first(_ field: Firsts) -> FieldForm {
+        firsts.insert(field).inserted ? .incremental : .withoutIndexing
     }
 
     // MARK: Time

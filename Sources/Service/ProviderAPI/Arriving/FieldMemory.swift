@@ -18,7 +18,7 @@ struct FieldMemory {
     private var headers: [RequestHeader?] = []
     /// Nil if the request before was another one than a notification to a device, or had a header twice: a field that is
     /// there twice repeats nothing.
-    private var values: Values?
+    private(set) var values: Values?
 
     /// Returns the header in a place of a request.
     mutating func header(_ name: Span<UInt8>, at place: Int, isRepeated: Bool) -> RequestHeader? {
@@ -32,10 +32,10 @@ struct FieldMemory {
         return header
     }
 
-    /// The values of the request before, if they have the same meaning in this request; nil otherwise.
-    func values(for request: ProviderRequest) -> Values? {
+    /// Whether a header that repeats has the same meaning in this request as in the request before.
+    func hasMeaning(in request: ProviderRequest) -> Bool {
         // An upstream that compares its answers gets the texts.
-        request.isBroadcast || request.texts != nil ? nil : values
+        values != nil && request.texts == nil && !request.isBroadcast
     }
 
     /// Remembers a request of which all fields were read.

@@ -107,13 +107,13 @@ final class ProviderConnection: AuthenticatingConnection {
         requests.append(stream, request)
         for index in 0..<fields.count {
             let name = fields.bytes.span.extracting(fields.name(index))
-            let value = fields.bytes.span.extracting(fields.value(index))
             if rules.conformance == .strict, let fault = practice.fault(in: name, as: fields.form(index)) {
                 request.encodingFault = request.encodingFault ?? fault
             }
             let isRepeated = fields.isRepeated(index)
             // A third of the usual headers is not the API's.
             guard let header = fieldMemory.header(name, at: index, isRepeated: isRepeated) else { continue }
+            let value = fields.bytes.span.extracting(fields.value(index))
             // The session limits the size of all headers together.
             request.headerBytes += name.count + value.count
             read(header, value, isRepeated: isRepeated, into: request)
@@ -131,12 +131,16 @@ final class ProviderConnection: AuthenticatingConnection {
         }
         if header == .authorization, certificate != nil { return }
         request.recordHeader(header)
-        let known = isRepeated ? fieldMemory.values(for: request) : nil
+        let isKnown = isRepeated && fieldMemory.hasMeaning(in: request)
         switch header {
-        case .authorization: request.sender = memory.sender(value, isRepeated: known != nil, api: api)
-        case .topic: request.topic = memory.topic(value, isRepeated: known != nil, api: api)
-        case .priority: if let known { request.priority = known.priority } else { request.read(header, value) }
-        case .pushType: if let known { request.pushType = known.pushType } else { request.read(header, value) }
+        case .authorization: request.sender = memory.sender(value, isRepeated: isKnown, api: api)
+        case .topic: request.topic = memory.topic(value, isRepeated: isKnown, api: api)
+        case .priority:
+            if isKnown, let values = fieldMemory.values { return request.priority = values.priority }
+            request.read(header, value)
+        case .pushType:
+            if isKnown, let values = fieldMemory.values { return request.pushType = values.pushType }
+            request.read(header, value)
         default: request.read(header, value)
         }
     }

@@ -7,7 +7,7 @@ import Notifications
 struct ProviderResponse {
     private let environment: Environment
     private let hasDetail: Bool
-    private var headers = HeaderBlock()
+    private var headers = FieldList()
 
     /// - Parameter hasDetail: whether answers contain the key `detail`, which helps developers.
     init(environment: Environment, hasDetail: Bool) {
@@ -18,12 +18,12 @@ struct ProviderResponse {
     /// Returns the headers of a 200, which has no body. In the development environment, `apns-unique-id` is the
     /// identifier with which the delivery log can be searched.
     /// - Parameter isUnique: false to leave that header out.
-    mutating func accepted(_ id: NotificationID, isUnique: Bool = true) -> HeaderBlock {
+    mutating func accepted(_ id: NotificationID, isUnique: Bool = true) -> FieldList {
         headers.removeAll()
         headers.append(":status", "200")
         append(id.textAsSent)
         let text = id.text
-        if environment == .development, isUnique { headers.append("apns-unique-id", text.span, indexing: .never) }
+        if environment == .development, isUnique { headers.append("apns-unique-id", text.span, .neverIndexed) }
         return headers
     }
 
@@ -38,11 +38,11 @@ struct ProviderResponse {
         isBroadcast: Bool = false,
         retryAfter: Int? = nil,
         hasDetail: Bool = false,
-    ) -> (headers: HeaderBlock, body: ByteBuffer) {
+    ) -> (headers: FieldList, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
         if isBroadcast {
-            headers.append("apns-request-id", id.textAsSent.span, indexing: .never)
+            headers.append("apns-request-id", id.textAsSent.span, .neverIndexed)
         } else {
             append(id.textAsSent)
         }
@@ -52,7 +52,7 @@ struct ProviderResponse {
     }
 
     /// Returns the headers of a 200 for a notification that is kept until a person releases it.
-    mutating func captured(_ id: NotificationID) -> HeaderBlock {
+    mutating func captured(_ id: NotificationID) -> FieldList {
         var headers = accepted(id)
         headers.append("carillon-captured", "1")
         return headers
@@ -60,16 +60,16 @@ struct ProviderResponse {
 
     /// Returns an upstream's answer, with its identifiers.
     /// - Parameter id: the request's identifier, for an upstream that names none.
-    mutating func forwarded(_ answer: UpstreamAnswer, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer?)
+    mutating func forwarded(_ answer: UpstreamAnswer, _ id: NotificationID) -> (headers: FieldList, body: ByteBuffer?)
     {
         headers.removeAll()
         headers.append(":status", String(answer.status))
         if let id = answer.apnsID {
-            headers.append("apns-id", id, indexing: .never)
+            headers.append("apns-id", id, .neverIndexed)
         } else {
             append(id.textAsSent)
         }
-        if let unique = answer.uniqueID { headers.append("apns-unique-id", unique, indexing: .never) }
+        if let unique = answer.uniqueID { headers.append("apns-unique-id", unique, .neverIndexed) }
         guard let reason = answer.reason else { return (headers, nil) }
         headers.append("content-type", "application/json")
         if let retryAfter = answer.retryAfter { headers.append("retry-after", String(retryAfter)) }
@@ -86,13 +86,13 @@ struct ProviderResponse {
         channel: ChannelID? = nil,
         isUnique: Bool = false,
         hasBody: Bool = false,
-    ) -> HeaderBlock {
+    ) -> FieldList {
         headers.removeAll()
         headers.append(":status", String(status))
-        headers.append("apns-request-id", id.textAsSent.span, indexing: .never)
-        if let channel { headers.append("apns-channel-id", channel.rawValue, indexing: .never) }
+        headers.append("apns-request-id", id.textAsSent.span, .neverIndexed)
+        if let channel { headers.append("apns-channel-id", channel.rawValue, .neverIndexed) }
         if isUnique, environment == .development {
-            headers.append("apns-unique-id", id.text.span, indexing: .never)
+            headers.append("apns-unique-id", id.text.span, .neverIndexed)
         }
         if hasBody { headers.append("content-type", "application/json") }
         return headers
@@ -101,7 +101,7 @@ struct ProviderResponse {
     /// Writes the identifier with the request's spelling (Table 8-3). It is written without indexing, because its
     /// value does not repeat and would fill the peer's header table.
     private mutating func append(_ id: InlineArray<36, UInt8>) {
-        headers.append("apns-id", id.span, indexing: .never)
+        headers.append("apns-id", id.span, .neverIndexed)
     }
 
     /// Returns the dictionary of Table 8-5. GOAWAY contains it too. `detail` helps developers. A timestamp is at most

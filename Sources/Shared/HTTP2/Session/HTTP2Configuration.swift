@@ -38,9 +38,6 @@ package struct HTTP2Configuration: Sendable {
         return limits
     }()
 
-    /// The encoding of header fields that must stay out of the peer's table (``HeaderBlock/Indexing/never``).
-    package var literals = Literals.neverIndexed
-
     /// Server: whether `HTTP2Session.unprocessedStreams` has the requests that came too late.
     package var observesUnprocessed = false
 
@@ -54,14 +51,6 @@ package struct HTTP2Configuration: Sendable {
     /// curl 7.88 acknowledges it when it has read the answer from the socket, and looks at the answer soon after: with
     /// 30 uploads side by side 20 milliseconds were enough, and none were not.
     package var earlyResetDelayMilliseconds: Int64 = 100
-
-    /// How to encode a literal header field that is not added to HPACK's table (RFC 7541, 6.2).
-    package enum Literals: Sendable, Hashable {
-        /// Intermediaries must not add the field to their tables either (RFC 7541, 6.2.3).
-        case neverIndexed
-        /// Intermediaries may do so (RFC 7541, 6.2.2). The Guide asks this form of a provider (2.3.4.1).
-        case withoutIndexing
-    }
 
     /// When to reset a stream whose answer was sent before the request had ended.
     package enum EarlyReset: Sendable, Hashable {

@@ -43,7 +43,6 @@ extension HTTP2Session {
         activity = .released
         endpoint.releaseIdleMemory()
         if unsentBodies.isEmpty { unsentBodies = [] }
-        list = FieldList()
         buffers?.releaseIdleMemory()
     }
 

@@ -21,16 +21,15 @@ extension HTTP2Session {
     ///
     /// The request is queued and gets its number at once. The application later gets the response and `streamClosed`.
     package func request(
-        _ headers: borrowing HeaderBlock,
+        _ fields: FieldList,
         body: ByteBuffer? = nil,
         endStream: Bool = true
     ) throws(HTTP2Error) -> StreamID {
         guard role == .client else { throw HTTP2Error(.notAClient) }
         guard canSubmit else { throw HTTP2Error(.notActive) }
-        headers.copy(to: &list, literals: configuration.literals)
         let stream: StreamID
         do throws(HTTP2Endpoint.OpenFailure) {
-            stream = try endpoint.open(list, endStream: !hasBody(body, endStream: endStream))
+            stream = try endpoint.open(fields, endStream: !hasBody(body, endStream: endStream))
         } catch {
             throw HTTP2Error(opening: error)
         }
@@ -45,8 +44,8 @@ extension HTTP2Session {
     ///
     /// If the request has not ended, RST_STREAM with NO_ERROR follows the response (RFC 9113, 8.1).
     @discardableResult
-    package func respond(_ stream: StreamID, _ headers: borrowing HeaderBlock, body: ByteBuffer? = nil) -> Bool {
-        respond(stream, headers, body: body, endStream: true)
+    package func respond(_ stream: StreamID, _ fields: FieldList, body: ByteBuffer? = nil) -> Bool {
+        respond(stream, fields, body: body, endStream: true)
     }
 
     /// Server: removes the limit of a request's body. The application limits what it keeps.
@@ -58,22 +57,21 @@ extension HTTP2Session {
     /// Server: begins a response. If `endStream` is false, `write` and `finish` send its body, at any time. Returns
     /// false if the stream has ended or was answered.
     @discardableResult
-    package func sendHeaders(_ stream: StreamID, _ headers: borrowing HeaderBlock, endStream: Bool) -> Bool {
-        respond(stream, headers, body: nil, endStream: endStream)
+    package func sendHeaders(_ stream: StreamID, _ fields: FieldList, endStream: Bool) -> Bool {
+        respond(stream, fields, body: nil, endStream: endStream)
     }
 
     private func respond(
         _ stream: StreamID,
-        _ headers: borrowing HeaderBlock,
+        _ fields: FieldList,
         body: ByteBuffer?,
         endStream: Bool
     ) -> Bool {
         guard role == .server, canSubmit else { return false }
         guard let index = streams.index(of: stream) else { return false }
         guard streams[index].flags.isDisjoint(with: [.responded, .reset]) else { return false }
-        headers.copy(to: &list, literals: configuration.literals)
         let hasBody = hasBody(body, endStream: endStream)
-        guard case .sent = endpoint.sendFields(list, endStream: !hasBody, on: stream) else { return false }
+        guard case .sent = endpoint.sendFields(fields, endStream: !hasBody, on: stream) else { return false }
         unsentFrames += 1
         streams[index].flags.insert(.responded)
         begin(body, of: stream, endStream: endStream)

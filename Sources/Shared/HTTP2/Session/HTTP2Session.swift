@@ -95,8 +95,6 @@ package final class HTTP2Session: ChannelInboundHandler {
     package internal(set) var unprocessedStreams = UnprocessedStreams()
 
     // Sending
-    /// The fields that are being submitted; kept for its memory.
-    var list = FieldList()
     /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
     var earlyResets: [StreamID] = []
     /// The same, if the reset waits until the peer has read the answer.
@@ -231,7 +229,6 @@ package final class HTTP2Session: ChannelInboundHandler {
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
         endpoint.close()
         unsentBodies = []
-        list = FieldList()
         output = ByteBuffer()
         bufferedBytes = 0
         if hasBegun { application?.sessionClosed(end ?? reason) }

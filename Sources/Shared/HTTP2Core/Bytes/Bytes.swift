@@ -27,10 +27,12 @@ extension [UInt8] {
 }
 
 extension Span<UInt8> {
-    /// Whether the bytes are those of a literal.
-    func isEqual(to literal: StaticString) -> Bool {
-        guard count == literal.utf8CodeUnitCount else { return false }
-        return literal.withUTF8Buffer { literal in
+    /// Whether the bytes are those of a literal. Most differ in their number, which is compared first.
+    @inline(__always)
+    func isEqual(to literal: StaticString) -> Bool { count == literal.utf8CodeUnitCount && hasBytes(of: literal) }
+
+    private func hasBytes(of literal: StaticString) -> Bool {
+        literal.withUTF8Buffer { literal in
             withUnsafeBytes { haveSameBytes($0, UnsafeRawBufferPointer(literal)) }
         }
     }

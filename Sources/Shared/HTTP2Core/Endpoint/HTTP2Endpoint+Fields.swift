@@ -40,7 +40,7 @@ extension HTTP2Endpoint {
     /// RFC 9113, 5.1.1: which numbers a peer's HEADERS may have. A number below the last one is that of a closed
     /// stream, or one that was skipped, which cannot be told apart without remembering every stream: both are discarded
     /// (5.1).
-    private func checkStream(of head: FrameHead) throws(Fault) {
+    private mutating func checkStream(of head: FrameHead) throws(Fault) {
         switch role {
         case .server:
             guard head.stream.isOfClient else {
@@ -131,7 +131,7 @@ extension HTTP2Endpoint {
     }
 
     /// Checks the fields that were decoded: all of them, or as many as fit.
-    private func check(as kind: MessageRules.Kind) throws(Fault) -> MessageRules {
+    private mutating func check(as kind: MessageRules.Kind) throws(Fault) -> MessageRules {
         try MessageRules.check(
             fields, as: kind, isComplete: !decoder.isTooLarge, allowsBlanks: limits.allowsBlanksAroundValues)
     }

@@ -86,7 +86,7 @@ extension HTTP2Endpoint {
 
     /// RFC 9113, 4.2. For some frames a stream error would do, but whoever sends such a frame did not read our
     /// SETTINGS.
-    private func check(_ head: FrameHead) throws(Fault) {
+    private mutating func check(_ head: FrameHead) throws(Fault) {
         guard head.length <= local.maxFrameBytes else {
             throw Fault(.frameSizeError, "RFC 9113, 4.2", "a frame exceeds SETTINGS_MAX_FRAME_SIZE")
         }
@@ -97,7 +97,7 @@ extension HTTP2Endpoint {
 
     /// RFC 9113, 4.3, 6.2 and 6.10: a field block that is not complete is followed by CONTINUATION of its stream, and
     /// nothing else is. This is true for unknown frames as well (5.5).
-    private func checkOrder(_ head: FrameHead) throws(Fault) {
+    private mutating func checkOrder(_ head: FrameHead) throws(Fault) {
         let isContinuation = head.type == FrameType.continuation
         if let block {
             guard isContinuation, head.stream == block.stream else {
@@ -109,7 +109,7 @@ extension HTTP2Endpoint {
     }
 
     /// The rules for the stream and the length of each kind of frame.
-    private func checkKind(_ head: FrameHead) throws(Fault) {
+    private mutating func checkKind(_ head: FrameHead) throws(Fault) {
         let isOfConnection = head.stream == .connection
         switch head.type {
         case FrameType.headers:

@@ -61,12 +61,25 @@ package struct FieldList: Sendable {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Adds a field. The name has to be in lower case (RFC 9113, 8.2), and pseudo-header fields come first (8.3).
+    /// Adds a field: to the dynamic table (`incremental`), for values that repeat, or not, for secrets and for values that do
+    /// not repeat and would push others out. The name has to be in lower case (RFC 9113, 8.2), and pseudo-header fields come first (8.3).
     package mutating func append(_ name: StaticString, _ value: StaticString, _ form: FieldForm = .incremental) {
         let start = bytes.count
         bytes.append(literal: name)
         let end = bytes.count
         bytes.append(literal: value)
+        append(start: start, nameEnd: end, form)
+    }
+
+    /// Adds a field whose value is a literal followed by other text.
+    package mutating func append(
+        _ name: StaticString, beginning: StaticString, _ rest: String, _ form: FieldForm = .incremental
+    ) {
+        let start = bytes.count
+        bytes.append(literal: name)
+        let end = bytes.count
+        bytes.append(literal: beginning)
+        bytes.append(contentsOf: rest.utf8)
         append(start: start, nameEnd: end, form)
     }
 
@@ -76,6 +89,22 @@ package struct FieldList: Sendable {
         bytes.append(literal: name)
         let end = bytes.count
         bytes.append(contentsOf: value.utf8)
+        append(start: start, nameEnd: end, form)
+    }
+
+    package mutating func append(name: String, value: String, _ form: FieldForm = .incremental) {
+        let start = bytes.count
+        bytes.append(contentsOf: name.utf8)
+        let end = bytes.count
+        bytes.append(contentsOf: value.utf8)
+        append(start: start, nameEnd: end, form)
+    }
+
+    package mutating func append(_ name: StaticString, _ value: Span<UInt8>, _ form: FieldForm = .incremental) {
+        let start = bytes.count
+        bytes.append(literal: name)
+        let end = bytes.count
+        bytes.append(copying: value)
         append(start: start, nameEnd: end, form)
     }
 

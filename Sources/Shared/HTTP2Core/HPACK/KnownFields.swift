@@ -65,8 +65,9 @@ struct KnownFields {
     /// The next field is repeated.
     /// - Parameter start: where its representation begins in the new block.
     mutating func keep(from start: Int) {
-        sources[place].start = UInt16(clamping: start)
-        list.entries[place].isRepeated = true
+        // Most fields are where they were, and reading is cheaper than writing.
+        if sources[place].start != start { sources[place].start = UInt16(clamping: start) }
+        if !list.entries[place].isRepeated { list.entries[place].isRepeated = true }
         place += 1
     }
 

@@ -276,7 +276,7 @@ private final class ScriptedConnection: HTTP2Application {
     }
 
     private func answer(_ stream: StreamID, _ status: Int, _ body: String) {
-        var headers = HeaderBlock()
+        var headers = FieldList()
         headers.append(":status", String(status))
         session?.respond(stream, headers, body: body.isEmpty ? nil : ByteBuffer(string: body))
     }
@@ -291,7 +291,7 @@ private final class ScriptedConnection: HTTP2Application {
     }
 
     private func begin(_ stream: StreamID, _ text: String) {
-        var headers = HeaderBlock()
+        var headers = FieldList()
         headers.append(":status", "200")
         session?.sendHeaders(stream, headers, endStream: false)
         session?.write(stream, ByteBuffer(string: text))

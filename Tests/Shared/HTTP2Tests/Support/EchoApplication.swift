@@ -15,7 +15,7 @@ final class EchoApplication: HTTP2Application {
     private let loop: any EventLoop
     private var session: HTTP2Session?
     private var requests = StreamTable<Request>()
-    private var block = HeaderBlock()
+    private var block = FieldList()
 
     static let largeBytes = 1_000_000
 
@@ -94,10 +94,10 @@ final class EchoApplication: HTTP2Application {
         }
     }
 
-    private func headers(_ status: String, _ id: String) -> HeaderBlock {
+    private func headers(_ status: String, _ id: String) -> FieldList {
         block.removeAll()
         block.append(":status", status)
-        block.append("apns-id", id, indexing: .never)
+        block.append("apns-id", id, .neverIndexed)
         return block
     }
 }

@@ -26,10 +26,10 @@
         var tableMemory: Int { endpoint.decoder.tableCapacity + endpoint.encoder.tableCapacity }
     }
 
-    extension HeaderBlock {
+    extension FieldList {
         /// An answer with a field that enters the table.
-        static var tabled: HeaderBlock {
-            var block = HeaderBlock.status("200")
+        static var tabled: FieldList {
+            var block = FieldList.status("200")
             block.append("a", "b")
             return block
         }

@@ -95,15 +95,15 @@ final class Recorder: HTTP2Application {
     }
 }
 
-extension HeaderBlock {
-    static func status(_ status: String) -> HeaderBlock {
-        var block = HeaderBlock()
+extension FieldList {
+    static func status(_ status: String) -> FieldList {
+        var block = FieldList()
         block.append(":status", status)
         return block
     }
 
-    static func post(_ path: String, authority: String = "localhost") -> HeaderBlock {
-        var block = HeaderBlock()
+    static func post(_ path: String, authority: String = "localhost") -> FieldList {
+        var block = FieldList()
         block.append(":method", "POST")
         block.append(":scheme", "https")
         block.append(":authority", authority)

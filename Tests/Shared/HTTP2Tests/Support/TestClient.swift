@@ -71,8 +71,8 @@ struct TestClient: Sendable {
             let promise = loop.makePromise(of: Response.self)
             do {
                 guard let session else { throw HTTP2Error(.notActive) }
-                var block = HeaderBlock.post(path)
-                block.append("apns-id", id, indexing: .never)
+                var block = FieldList.post(path)
+                block.append("apns-id", id, .neverIndexed)
                 let stream = try session.request(block, body: ByteBuffer(string: body))
                 open.append(stream, Open(promise: promise))
             } catch {

@@ -195,7 +195,7 @@ enum HandleRoute {
     ) {
         guard !request.isAnswered else { return }
         request.isAnswered = true
-        var headers = HeaderBlock()
+        var headers = FieldList()
         headers.append(":status", "200")
         if json != nil { headers.append("content-type", "application/json") }
         connection.session?.respond(stream, headers, body: json.map { ByteBuffer(string: $0) })
@@ -210,7 +210,7 @@ enum HandleRoute {
     ) {
         guard !request.isAnswered else { return }
         connection.markAnswered(request)
-        var headers = HeaderBlock()
+        var headers = FieldList()
         headers.append(":status", String(rejection.reason.status))
         headers.append("content-type", "application/json")
         if rejection.reason == .tooManyRequests { headers.append("retry-after", "1") }
