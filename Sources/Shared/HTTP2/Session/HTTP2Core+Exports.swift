@@ -6,5 +6,6 @@
 @_exported public import enum HTTP2Core.FloodKind
 @_exported public import struct HTTP2Core.FloodLimits
 @_exported public import struct HTTP2Core.StreamID
+@_exported public import struct HTTP2Core.StreamTable
 
 package typealias HTTP2ErrorCode = ErrorCode

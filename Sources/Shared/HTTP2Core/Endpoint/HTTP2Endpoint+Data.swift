@@ -46,10 +46,10 @@ extension HTTP2Endpoint {
             if head.stream <= lastAcceptedStream ?? .last {
                 try flood.countIgnored(FrameHead.byteCount + head.length, at: now)
             }
-        case .open(let slot):
-            let isUnwanted = streams.stream(at: slot)?.flags.contains(.ignoresContent) ?? false
+        case .open(let index):
+            let isUnwanted = streams[index].flags.contains(.ignoresContent)
             if isUnwanted || head.length == 0 && !progress.endStream { try flood.countIdleFrame(at: now) }
-            progress.isIgnored = try !accept(head, slot, now)
+            progress.isIgnored = try !accept(head, index, now)
         }
         if progress.padding != nil { try countContent(&progress, now) }
         reading = .data(progress)
@@ -57,18 +57,18 @@ extension HTTP2Endpoint {
     }
 
     /// Checks a DATA frame of an open stream. Returns false after a stream error.
-    private mutating func accept(_ head: FrameHead, _ slot: Int, _ now: UInt64) throws(Fault) -> Bool {
-        guard let stream = streams.stream(at: slot) else { return false }
+    private mutating func accept(_ head: FrameHead, _ index: Int, _ now: UInt64) throws(Fault) -> Bool {
+        let flags = streams[index].flags
         var fault: Fault?
-        if stream.flags.contains(.remoteEnded) {
+        if flags.contains(.remoteEnded) {
             fault = Fault(.streamClosed, "RFC 9113, 5.1", "DATA came on a stream that is half-closed (remote)")
-        } else if !stream.flags.contains(.hasMessage) {
+        } else if !flags.contains(.hasMessage) {
             fault = MessageRules.malformed("RFC 9113, 8.1", "DATA came before the response")
-        } else if streams.update(slot, { $0.receiveWindow.receive(head.length) }) == false {
+        } else if !streams[index].receiveWindow.receive(head.length) {
             fault = Fault(.flowControlError, "RFC 9113, 6.9.1", "DATA exceeds the stream's window")
         }
         guard let fault else { return true }
-        try streamError(slot, head.stream, fault, now)
+        try streamError(head.stream, fault, now)
         return false
     }
 
@@ -89,8 +89,8 @@ extension HTTP2Endpoint {
             guard padding <= progress.remaining else { throw Self.tooMuchPadding("RFC 9113, 6.1") }
             progress.padding = padding
             // Padding takes no room.
-            if !progress.isIgnored, let slot = streams.slot(of: progress.stream) {
-                _ = streams.update(slot) { $0.receiveWindow.consume(padding + 1) }
+            if !progress.isIgnored, let index = streams.index(of: progress.stream) {
+                streams[index].receiveWindow.consume(padding + 1)
             }
             // Padding alone is as idle as an empty frame (CVE-2019-9518).
             if !progress.isIgnored, padding == progress.remaining, !progress.endStream {
@@ -109,38 +109,38 @@ extension HTTP2Endpoint {
         }
         let isEnd = progress.remaining == 0
         reading = isEnd ? .head : .data(progress)
-        guard !progress.isIgnored, let slot = streams.slot(of: progress.stream) else {
+        guard !progress.isIgnored, let index = streams.index(of: progress.stream) else {
             let endStream = isEnd && progress.endStream
             guard progress.isTold, !content.isEmpty || endStream else { return nil }
             return .ignoredData(progress.stream, content, endStream: endStream)
         }
-        return try deliver(content, slot, progress, isEnd: isEnd)
+        return try deliver(content, index, progress, isEnd: isEnd)
     }
 
     /// RFC 9113, 8.1.1: compares the frame's content with what is missing by content-length, before any of it is passed
     /// on.
     private mutating func countContent(_ progress: inout DataProgress, _ now: UInt64) throws(Fault) {
-        guard !progress.isIgnored, let slot = streams.slot(of: progress.stream) else { return }
+        guard !progress.isIgnored, let index = streams.index(of: progress.stream) else { return }
         let content = UInt64(max(0, progress.remaining - (progress.padding ?? 0)))
         let endStream = progress.endStream
-        let isRight = streams.update(slot) { stream in
+        let isRight = streams.update(at: index) { stream in
             guard let missing = stream.missingContent else { return true }
             guard missing >= content else { return false }
             stream.missingContent = missing - content
             return !endStream || missing == content
         }
-        guard isRight == false else { return }
+        guard !isRight else { return }
         progress.isIgnored = true
         let fault = MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
-        try streamError(slot, progress.stream, fault, now)
+        try streamError(progress.stream, fault, now)
     }
 
     private mutating func deliver(
-        _ content: Range<Int>, _ slot: Int, _ progress: DataProgress, isEnd: Bool
+        _ content: Range<Int>, _ index: Int, _ progress: DataProgress, isEnd: Bool
     ) throws(Fault) -> Event? {
         let stream = progress.stream
         let endStream = isEnd && progress.endStream
-        let isHeld = streams.update(slot) { stream in
+        let isHeld = streams.update(at: index) { stream in
             if endStream { stream.flags.insert(.remoteEnded) }
             if stream.flags.contains(.ignoresContent) { return true }
             guard stream.flags.contains(.isPaused) else {
@@ -152,18 +152,18 @@ extension HTTP2Endpoint {
             return true
         }
         if endStream {
-            closeIfEnded(slot, stream)
+            closeIfEnded(index, stream)
         } else if isEnd, isHeld == false {
             // Only at a frame's end, so that what is sent does not depend on how the bytes arrive.
-            try openWindow(slot, stream)
+            try openWindow(index, stream)
         }
         return content.isEmpty && !endStream ? nil : .data(stream, content, endStream: endStream)
     }
 
     /// Sends WINDOW_UPDATE for a stream if it is due (RFC 9113, 6.9).
-    mutating func openWindow(_ slot: Int, _ stream: StreamID) throws(Fault) {
+    mutating func openWindow(_ index: Int, _ stream: StreamID) throws(Fault) {
         let size = local.inForce.streamWindowBytes
-        guard let due = streams.update(slot, { $0.receiveWindow.increment(size: size) }), let due else { return }
+        guard let due = streams[index].receiveWindow.increment(size: size) else { return }
         try answer { $0.windowUpdate(stream, by: due) }
     }
 }

@@ -73,8 +73,8 @@ extension HTTP2Endpoint {
         _ stream: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
         switch place(of: stream) {
-        case .open(let slot):
-            return try fieldsOfOpenStream(slot, stream, endStream, now)
+        case .open(let index):
+            return try fieldsOfOpenStream(index, stream, endStream, now)
         case .closed:
             if role == .client { try flood.countIdleFrame(at: now) }
             return tellsIgnored ? .ignoredFields(stream, endStream: endStream) : nil
@@ -125,7 +125,7 @@ extension HTTP2Endpoint {
             try resetForFault(stream, error, now)
             return .refused(stream, error)
         }
-        streams.insert(new)
+        streams.append(stream, new)
         return decoder.isTooLarge
             ? .fieldsTooLarge(stream, endStream: endStream) : .request(stream, endStream: endStream)
     }
@@ -139,22 +139,22 @@ extension HTTP2Endpoint {
     // MARK: Responses and trailers
 
     private mutating func fieldsOfOpenStream(
-        _ slot: Int, _ id: StreamID, _ endStream: Bool, _ now: UInt64
+        _ index: Int, _ id: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
-        guard let stream = streams.stream(at: slot) else { return nil }
+        let flags = streams[index].flags
         let event: Event?
         do throws(Fault) {
-            guard !stream.flags.contains(.remoteEnded) else {
+            guard !flags.contains(.remoteEnded) else {
                 throw Fault(.streamClosed, "RFC 9113, 5.1", "HEADERS came on a stream that is half-closed (remote)")
             }
-            guard !stream.flags.contains(.isTunnel) else {
+            guard !flags.contains(.isTunnel) else {
                 throw MessageRules.malformed("RFC 9113, 8.5", "HEADERS came on a tunnel")
             }
             event =
-                stream.flags.contains(.hasMessage)
-                ? try endWithTrailers(slot, id, endStream) : try respond(slot, id, endStream)
+                flags.contains(.hasMessage)
+                ? try endWithTrailers(index, id, endStream) : try respond(index, id, endStream)
         } catch {
-            try streamError(slot, id, error, now)
+            try streamError(id, error, now)
             return nil
         }
         // A response may have any number of interim ones before it.
@@ -163,17 +163,17 @@ extension HTTP2Endpoint {
     }
 
     /// RFC 9113, 8.1: trailers end the stream.
-    private mutating func endWithTrailers(_ slot: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
+    private mutating func endWithTrailers(_ index: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
         guard endStream else {
             throw MessageRules.malformed("RFC 9113, 8.1", "HEADERS after the message does not end the stream")
         }
         _ = try check(as: .trailers)
-        try remoteEnds(slot, id)
+        try remoteEnds(index, id)
         return decoder.isTooLarge ? .fieldsTooLarge(id, endStream: true) : .trailers(id)
     }
 
     /// Client: an interim or the final response (RFC 9113, 8.1).
-    private mutating func respond(_ slot: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
+    private mutating func respond(_ index: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
         let rules = try check(as: .response)
         // 0: the status was left out of a list that is too large.
         if rules.status > 0, rules.status < 200 {
@@ -184,7 +184,7 @@ extension HTTP2Endpoint {
         }
         var missing: UInt64?
         var isTunnel = false
-        let flags = streams.stream(at: slot)?.flags ?? []
+        let flags = streams[index].flags
         if flags.contains(.isConnect), (200..<300).contains(rules.status) {
             isTunnel = true
         } else if flags.contains(.isHead) || rules.status == 204 || rules.status == 304 {
@@ -193,21 +193,19 @@ extension HTTP2Endpoint {
         } else if !decoder.isTooLarge {
             missing = rules.contentLength
         }
-        _ = streams.update(slot) {
-            $0.flags.insert(isTunnel ? [.hasMessage, .isTunnel] : .hasMessage)
-            $0.missingContent = missing
-        }
-        if endStream { try remoteEnds(slot, id) }
+        streams[index].flags.insert(isTunnel ? [.hasMessage, .isTunnel] : .hasMessage)
+        streams[index].missingContent = missing
+        if endStream { try remoteEnds(index, id) }
         return decoder.isTooLarge
             ? .fieldsTooLarge(id, endStream: endStream) : .response(id, endStream: endStream)
     }
 
     /// The peer's fields have ended the stream: the content has to be complete (RFC 9113, 8.1.1).
-    private mutating func remoteEnds(_ slot: Int, _ id: StreamID) throws(Fault) {
-        guard (streams.stream(at: slot)?.missingContent ?? 0) == 0 else {
+    private mutating func remoteEnds(_ index: Int, _ id: StreamID) throws(Fault) {
+        guard (streams[index].missingContent ?? 0) == 0 else {
             throw MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
         }
-        _ = streams.update(slot) { $0.flags.insert(.remoteEnded) }
-        closeIfEnded(slot, id)
+        streams[index].flags.insert(.remoteEnded)
+        closeIfEnded(index, id)
     }
 }

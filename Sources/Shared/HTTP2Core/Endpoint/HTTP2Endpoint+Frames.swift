@@ -6,8 +6,8 @@ extension HTTP2Endpoint {
         guard head.length != 5 else { return .priority(head.stream) }
         let fault = Fault(.frameSizeError, "RFC 9113, 6.3", "PRIORITY does not have 5 bytes")
         // Only an open stream can be reset: RST_STREAM must not be sent for an idle one (6.4).
-        guard let slot = streams.slot(of: head.stream) else { throw fault }
-        try streamError(slot, head.stream, fault, now)
+        guard streams.contains(head.stream) else { throw fault }
+        try streamError(head.stream, fault, now)
         return nil
     }
 
@@ -19,9 +19,9 @@ extension HTTP2Endpoint {
         case .closed:
             try flood.countIdleFrame(at: now)
             return nil
-        case .open(let slot):
+        case .open:
             try flood.countReset(at: now)
-            streams.remove(at: slot)
+            streams.remove(stream)
             return .closed(stream, code, nil)
         }
     }
@@ -99,9 +99,8 @@ extension HTTP2Endpoint {
         receivedGoAway = last
         if role == .client {
             // RFC 9113, 6.8 and 8.7: these were not processed.
-            for stream in streams.ids(where: { $0.id > last }) {
-                guard let slot = streams.slot(of: stream) else { continue }
-                streams.remove(at: slot)
+            for stream in streams.streams(where: { $0.id > last }) {
+                streams.remove(stream)
                 enqueue(.closed(stream, .refusedStream, nil))
             }
         }
@@ -130,18 +129,18 @@ extension HTTP2Endpoint {
         case .closed:
             // RFC 9113, 6.9: not an error.
             return nil
-        case .open(let slot):
+        case .open(let index):
             guard increment > 0 else {
-                try streamError(slot, stream, Self.noIncrement, now)
+                try streamError(stream, Self.noIncrement, now)
                 return nil
             }
-            let isGood = streams.update(slot) { stream in
+            let isGood = streams.update(at: index) { stream in
                 let window = Int(stream.sendWindow) + increment
                 stream.sendWindow = Int32(clamping: window)
                 return window <= Window.maximum
             }
-            guard isGood == true else {
-                try streamError(slot, stream, Self.windowTooLarge, now)
+            guard isGood else {
+                try streamError(stream, Self.windowTooLarge, now)
                 return nil
             }
             return .windowUpdate(stream)

@@ -106,18 +106,18 @@ extension HTTP2Endpoint {
         if endStream { stream.flags.insert(.localEnded) }
         nextStream += 2
         flood.streamOpened()
-        streams.insert(stream)
+        streams.append(id, stream)
         write(list, endStream: endStream, on: id)
         return id
     }
 
     /// Sends a response, an interim response, or trailers, which end the stream (RFC 9113, 8.1).
     package mutating func sendFields(_ list: FieldList, endStream: Bool, on id: StreamID) -> SendResult {
-        guard canSend, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
-            !stream.flags.contains(.localEnded)
-        else { return .closed }
+        guard canSend, let index = streams.index(of: id) else { return .closed }
+        let flags = streams[index].flags
+        guard !flags.contains(.localEnded) else { return .closed }
         // Before the final response a server sends interim ones, and after it trailers.
-        let isResponse = role == .server && !stream.flags.contains(.hasSentResponse)
+        let isResponse = role == .server && !flags.contains(.hasSentResponse)
         let status: Int
         do throws(Fault) {
             let rules = try MessageRules.check(list, as: isResponse ? .response : .trailers, allowsBlanks: false)
@@ -128,7 +128,7 @@ extension HTTP2Endpoint {
             guard !endStream || !isResponse || status >= 200 else {
                 throw MessageRules.malformed("RFC 9113, 8.1", "an interim response ends the stream")
             }
-            guard isResponse || stream.flags.isDisjoint(with: [.isTunnel, .isConnect]) else {
+            guard isResponse || flags.isDisjoint(with: [.isTunnel, .isConnect]) else {
                 throw MessageRules.malformed("RFC 9113, 8.5", "HEADERS are for a tunnel")
             }
         } catch {
@@ -136,13 +136,11 @@ extension HTTP2Endpoint {
         }
         write(list, endStream: endStream, on: id)
         if endStream {
-            localEnds(slot, id)
+            localEnds(index, id)
         } else if status >= 200 {
-            _ = streams.update(slot) { stream in
-                stream.flags.insert(.hasSentResponse)
-                // RFC 9110, 9.3.6: only 2xx makes a tunnel.
-                if status >= 300 { stream.flags.remove(.isTunnel) }
-            }
+            streams[index].flags.insert(.hasSentResponse)
+            // RFC 9110, 9.3.6: only 2xx makes a tunnel.
+            if status >= 300 { streams[index].flags.remove(.isTunnel) }
         }
         return .sent
     }
@@ -157,9 +155,9 @@ extension HTTP2Endpoint {
         swap(&block, &scratch)
     }
 
-    private mutating func localEnds(_ slot: Int, _ id: StreamID) {
-        _ = streams.update(slot) { $0.flags.insert(.localEnded) }
-        closeIfEnded(slot, id)
+    private mutating func localEnds(_ index: Int, _ id: StreamID) {
+        streams[index].flags.insert(.localEnded)
+        closeIfEnded(index, id)
     }
 
     /// Sends content, as far as both windows and the output allow (RFC 9113, 6.9.1).
@@ -168,19 +166,19 @@ extension HTTP2Endpoint {
     ///   was sent. nil if the stream is not open, our side has ended, or a server has not sent the final response (RFC
     ///   9113, 8.1).
     package mutating func sendData(_ content: Span<UInt8>, endStream: Bool, on id: StreamID) -> Int? {
-        guard canSend, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
-            !stream.flags.contains(.localEnded), role == .client || stream.flags.contains(.hasSentResponse)
-        else { return nil }
+        guard canSend, let index = streams.index(of: id) else { return nil }
+        let flags = streams[index].flags
+        guard !flags.contains(.localEnded), role == .client || flags.contains(.hasSentResponse) else { return nil }
         guard !content.isEmpty else {
             // RFC 9113, 6.9.1: an empty frame that ends the stream needs no window.
             if endStream {
                 writer.data(content, endStream: true, stream: id)
-                localEnds(slot, id)
+                localEnds(index, id)
             }
             return 0
         }
         var sent = 0
-        var window = Int(stream.sendWindow)
+        var window = Int(streams[index].sendWindow)
         while sent < content.count, writer.bytes.count < Self.maxOutputBytes {
             let count = min(content.count - sent, peerSettings.maxFrameBytes, window, sendWindow)
             guard count > 0 else { break }
@@ -191,44 +189,43 @@ extension HTTP2Endpoint {
             window -= count
             sendWindow -= count
         }
-        _ = streams.update(slot) { $0.sendWindow = Int32(clamping: window) }
-        if endStream, sent == content.count { localEnds(slot, id) }
+        streams[index].sendWindow = Int32(clamping: window)
+        if endStream, sent == content.count { localEnds(index, id) }
         return sent
     }
 
     /// Resets a stream (RFC 9113, 6.4). `closed` follows with the next events.
     package mutating func reset(_ id: StreamID, _ code: ErrorCode) {
-        guard canSend, let slot = streams.slot(of: id) else { return }
-        streams.remove(at: slot)
+        guard canSend, streams.remove(id) != nil else { return }
         writer.reset(id, code)
         enqueue(.closed(id, code, nil))
     }
 
     /// Stops opening the stream's window. The peer can send at most the window more.
     package mutating func pauseReading(_ id: StreamID) {
-        guard let slot = streams.slot(of: id) else { return }
-        _ = streams.update(slot) { $0.flags.insert(.isPaused) }
+        guard let index = streams.index(of: id) else { return }
+        streams[index].flags.insert(.isPaused)
     }
 
     /// Opens the stream's window again, also for what came meanwhile.
     package mutating func resumeReading(_ id: StreamID) {
-        guard canSend, let slot = streams.slot(of: id) else { return }
+        guard canSend, let index = streams.index(of: id) else { return }
         let size = local.inForce.streamWindowBytes
-        let due = streams.update(slot) { stream -> Int? in
+        let due = streams.update(at: index) { stream -> Int? in
             guard stream.flags.contains(.isPaused), !stream.flags.contains(.ignoresContent) else { return nil }
             stream.flags.remove(.isPaused)
             stream.receiveWindow.consume(Int(stream.unconsumed))
             stream.unconsumed = 0
             return stream.flags.contains(.remoteEnded) ? nil : stream.receiveWindow.increment(size: size)
         }
-        if let due, let due { writer.windowUpdate(id, by: due) }
+        if let due { writer.windowUpdate(id, by: due) }
     }
 
     /// The rest of the peer's content is not wanted (RFC 9113, 8.1). The stream's window stays closed, so the peer can send
     /// at most the window more, and its frames count as idle ones.
     package mutating func ignoreContent(_ id: StreamID) {
-        guard let slot = streams.slot(of: id) else { return }
-        _ = streams.update(slot) { $0.flags.insert(.ignoresContent) }
+        guard let index = streams.index(of: id) else { return }
+        streams[index].flags.insert(.ignoresContent)
     }
 
     // MARK: The connection

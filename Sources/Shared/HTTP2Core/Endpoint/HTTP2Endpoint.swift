@@ -72,7 +72,7 @@ package struct HTTP2Endpoint: ~Copyable {
     var unsentReplies = 0
 
     // The connection
-    var streams = StreamTable()
+    var streams = StreamTable<Stream>()
     var local = LocalSettings()
     /// The peer's settings. Before its SETTINGS have come, these are the protocol's initial values.
     package internal(set) var peerSettings = Settings()
@@ -186,13 +186,13 @@ package struct HTTP2Endpoint: ~Copyable {
 
     enum Place {
         case idle
-        case open(slot: Int)
+        case open(index: Int)
         case closed
     }
 
     /// The state of a stream (RFC 9113, 5.1). A number that was skipped is closed (5.1.1).
     mutating func place(of stream: StreamID) -> Place {
-        if let slot = streams.slot(of: stream) { return .open(slot: slot) }
+        if let index = streams.index(of: stream) { return .open(index: index) }
         let isOurs = stream.isOfClient == (role == .client)
         // A server opens no streams, because it does not push.
         if isOurs { return role == .client && stream.rawValue < nextStream ? .closed : .idle }
@@ -201,8 +201,8 @@ package struct HTTP2Endpoint: ~Copyable {
 
     /// Handles a stream error of an open stream (RFC 9113, 5.4.2): resets the stream, and ignores what else comes for
     /// it.
-    mutating func streamError(_ slot: Int, _ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) {
-        streams.remove(at: slot)
+    mutating func streamError(_ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) {
+        streams.remove(stream)
         enqueue(.closed(stream, fault.code, fault))
         try resetForFault(stream, fault, now)
     }
@@ -222,10 +222,10 @@ package struct HTTP2Endpoint: ~Copyable {
         guard unsentReplies <= limits.maxUnsentReplies else { throw Fault(flood: .unsentReplies) }
     }
 
-    /// Closes the stream of a slot if both sides have ended it.
-    mutating func closeIfEnded(_ slot: Int, _ stream: StreamID) {
-        guard streams.stream(at: slot)?.isClosed == true else { return }
-        streams.remove(at: slot)
+    /// Closes the stream of a index if both sides have ended it.
+    mutating func closeIfEnded(_ index: Int, _ stream: StreamID) {
+        guard streams[index].isClosed else { return }
+        streams.remove(stream)
         enqueue(.closed(stream, .noError, nil))
     }
 
@@ -239,7 +239,7 @@ package struct HTTP2Endpoint: ~Copyable {
         queueStart = 0
         scratch = []
         writer = FrameWriter()
-        streams = StreamTable()
+        streams = StreamTable<Stream>()
         decoder = FieldDecoder()
         encoder = FieldEncoder(maximumTableBytes: 0)
     }

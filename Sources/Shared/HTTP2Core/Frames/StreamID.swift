@@ -1,6 +1,6 @@
 /// The number of a stream within its connection (RFC 9113, 5.1.1): odd if the client opens it. No number is used twice.
 ///
-/// Public because `StreamTable` of the target `HTTP2` is.
+/// Public because `StreamTable` is.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The 31-bit number.
     public let rawValue: UInt32

@@ -79,6 +79,12 @@ package enum HuffmanDecoder {
         let (short, pairs) = (short, pairs)
         var (bits, count, next) = (UInt64(0), 0, 0)
         while true {
+            if input.count - next >= 8 {
+                let bytes = (64 - count) / 8
+                bits = bits << UInt64(bytes * 8) | input.uint64(at: next) >> UInt64(64 - bytes * 8)
+                count += bytes * 8
+                next += bytes
+            }
             while count <= 56, next < input.count {
                 bits = bits << 8 | UInt64(input[next])
                 count += 8

@@ -1,115 +1,186 @@
-/// The open streams by their numbers: a hash table with linear probing.
+/// What somebody keeps for each open stream of a connection: the protocol's state, a session's, or a request.
 ///
-/// Streams have consecutive odd numbers, so half of the number is the hash, and open streams are next to each other.
-/// The table takes memory only while streams are open, and there is no allocation for each stream.
-struct StreamTable {
-    /// The slots, a power of two of them, of which at most half are used; nil is an empty slot.
-    private var slots: [Stream?] = []
-    /// The number of open streams.
-    private(set) var count = 0
+/// The elements are next to each other, in no particular order. A hash table with linear probing has their places: streams
+/// have consecutive odd numbers, so half of a number is its hash. There is no allocation for each stream, and an empty table
+/// that has released its memory takes none.
+///
+/// Public, unlike the rest of the module, for performance: the compiler specialises generic code of another module only
+/// if it is public (Swift 6.3). Without specialisation a table took a tenth of a request's time.
+public struct StreamTable<Element> {
+    @usableFromInline var ids: ContiguousArray<UInt32> = []
+    @usableFromInline var elements: ContiguousArray<Element> = []
+    /// The place of an element, plus 1; 0 for an empty slot. There is a power of two of slots, of which at most half are used.
+    @usableFromInline var slots: ContiguousArray<UInt32> = []
 
-    private static let minimumSlots = 4
+    @usableFromInline static var minimumSlots: Int { 4 }
 
-    var isEmpty: Bool { count == 0 }
-    /// The number of slots.
-    var capacity: Int { slots.count }
+    /// Makes an empty table, without an allocation.
+    @inlinable public init() {}
 
-    private func home(_ id: StreamID) -> Int { Int(id.rawValue >> 1) & (slots.count - 1) }
-    private func after(_ slot: Int) -> Int { (slot + 1) & (slots.count - 1) }
+    /// The number of streams.
+    @inlinable public var count: Int { ids.count }
+    /// Whether the table is empty.
+    @inlinable public var isEmpty: Bool { ids.isEmpty }
+    /// The number of slots that are allocated.
+    package var capacity: Int { slots.count }
 
-    /// The slot of a stream, until the next change of the table; nil if the stream is not open.
-    func slot(of id: StreamID) -> Int? {
-        guard count > 0 else { return nil }
+    @inlinable func home(_ id: UInt32) -> Int { Int(truncatingIfNeeded: id &>> 1) & (slots.count &- 1) }
+    @inlinable func after(_ slot: Int) -> Int { (slot &+ 1) & (slots.count &- 1) }
+
+    /// The place of the element in a slot that is not empty.
+    @inlinable func place(_ slot: Int) -> Int { Int(truncatingIfNeeded: slots[slot]) &- 1 }
+
+    /// The slot of a stream; nil if it is not in the table.
+    @inlinable
+    func slot(of id: UInt32) -> Int? {
+        guard !slots.isEmpty else { return nil }
         var slot = home(id)
         // Half of the slots are empty, so the loop ends.
-        while let stream = slots[slot] {
-            if stream.id == id { return slot }
+        while slots[slot] != 0 {
+            if ids[place(slot)] == id { return slot }
             slot = after(slot)
         }
         return nil
     }
 
-    func contains(_ id: StreamID) -> Bool { slot(of: id) != nil }
+    /// The index of a stream; nil if it is not in the table. It is valid until the next `append` or `remove`.
+    @inlinable
+    public func index(of stream: StreamID) -> Int? {
+        // This is the common case: the fields and the content of a request follow each other.
+        if ids.last == stream.rawValue { return ids.count &- 1 }
+        return slot(of: stream.rawValue).map { place($0) }
+    }
 
-    /// The stream of a slot that `slot(of:)` has returned.
-    func stream(at slot: Int) -> Stream? { slots[slot] }
+    /// Whether the stream is in the table.
+    @inlinable public func contains(_ stream: StreamID) -> Bool { index(of: stream) != nil }
 
-    /// Changes the stream of a slot that `slot(of:)` has returned.
-    @inline(__always)
-    mutating func update<Result>(_ slot: Int, _ change: (inout Stream) -> Result) -> Result? {
-        guard var stream = slots[slot] else { return nil }
-        let result = change(&stream)
-        slots[slot] = stream
-        return result
+    /// Accesses the element at an index of `index(of:)` in place.
+    @inlinable
+    public subscript(index: Int) -> Element {
+        _read { yield elements[index] }
+        _modify { yield &elements[index] }
+    }
+
+    /// The element of a stream; nil if the stream is not in the table.
+    @inlinable public subscript(stream: StreamID) -> Element? { index(of: stream).map { elements[$0] } }
+
+    /// Changes the element at an index of `index(of:)` in place. `change` must not use this table.
+    @inlinable
+    public mutating func update<Result>(at index: Int, _ change: (inout Element) -> Result) -> Result {
+        change(&elements[index])
+    }
+
+    /// Changes a stream's element in place; nil if it is not in the table. `change` must not use this table.
+    @inlinable
+    public mutating func update<Result>(_ stream: StreamID, _ change: (inout Element) -> Result) -> Result? {
+        guard let index = index(of: stream) else { return nil }
+        return change(&elements[index])
+    }
+
+    /// Changes every element. Stops if `change` returns false, and returns whether all were changed.
+    @inlinable
+    public mutating func updateAll(_ change: (inout Element) -> Bool) -> Bool {
+        elements.indices.allSatisfy { change(&elements[$0]) }
     }
 
     /// Adds a stream that is not in the table yet.
-    mutating func insert(_ stream: Stream) {
-        assert(!contains(stream.id), "The stream is in the table already.")
-        if (count + 1) * 2 > slots.count { resize(to: max(Self.minimumSlots, slots.count * 2)) }
-        place(stream)
-        count += 1
+    @inlinable
+    public mutating func append(_ stream: StreamID, _ element: Element) {
+        assert(!contains(stream), "The stream is in the table already.")
+        ids.append(stream.rawValue)
+        elements.append(element)
+        if ids.count &* 2 > slots.count {
+            resize(to: max(Self.minimumSlots, slots.count &* 2))
+        } else {
+            occupy(ids.count &- 1)
+        }
     }
 
-    /// Puts a stream into the first slot from its home on whose stream is nearer to its own home, and that one likewise. So
-    /// the streams that follow each other without an empty slot are in the order of their homes.
-    private mutating func place(_ stream: Stream) {
-        var (stream, slot) = (stream, home(stream.id))
-        while let other = slots[slot] {
-            if distance(of: other, at: slot) < distance(of: stream, at: slot) {
-                slots[slot] = stream
-                stream = other
+    /// Puts a place into the first slot from its stream's home on whose stream is nearer to its own home, and that one
+    /// likewise. So the streams that follow each other without an empty slot are in the order of their homes.
+    @inlinable
+    mutating func occupy(_ place: Int) {
+        var entry = UInt32(truncatingIfNeeded: place &+ 1)
+        var slot = home(ids[place])
+        var distance = 0
+        while slots[slot] != 0 {
+            let other = self.distance(at: slot)
+            if other < distance {
+                swap(&slots[slot], &entry)
+                distance = other
             }
             slot = after(slot)
+            distance &+= 1
         }
-        slots[slot] = stream
+        slots[slot] = entry
     }
 
-    /// How far behind its home a stream is.
-    private func distance(of stream: Stream, at slot: Int) -> Int { (slot - home(stream.id)) & (slots.count - 1) }
+    /// How far behind its home the stream in a slot is.
+    @inlinable func distance(at slot: Int) -> Int { (slot &- home(ids[place(slot)])) & (slots.count &- 1) }
 
-    private mutating func resize(to size: Int) {
-        let old = slots
-        slots = Array(repeating: nil, count: size)
-        for case .some(let stream) in old { place(stream) }
+    @usableFromInline
+    mutating func resize(to size: Int) {
+        slots = ContiguousArray(repeating: 0, count: size)
+        for place in ids.indices { occupy(place) }
     }
 
-    /// Removes the stream of a slot that `slot(of:)` has returned. Moves the streams behind it back, up to one that is at
-    /// home: the ones after that are as near to their homes as they can be.
-    mutating func remove(at slot: Int) {
-        assert(slots[slot] != nil, "The slot is empty.")
-        count -= 1
+    /// Removes a stream; nil if it is not in the table.
+    @inlinable
+    @discardableResult
+    public mutating func remove(_ stream: StreamID) -> Element? {
+        guard let slot = slot(of: stream.rawValue) else { return nil }
+        let place = place(slot)
+        free(slot)
+        // The last element takes the place of the removed one.
+        let lastPlace = ids.count &- 1
+        if place < lastPlace, let slot = self.slot(of: ids[lastPlace]) {
+            slots[slot] = UInt32(truncatingIfNeeded: place &+ 1)
+        }
+        let (lastID, last) = (ids.removeLast(), elements.removeLast())
+        guard place < lastPlace else { return last }
+        ids[place] = lastID
+        // Swap the elements: removing and inserting would copy them.
+        var removed = last
+        swap(&elements[place], &removed)
+        return removed
+    }
+
+    /// Empties a slot. The streams behind it move back, up to one that is at home: the ones after that are as near to their
+    /// homes as they can be.
+    @inlinable
+    mutating func free(_ slot: Int) {
         var free = slot
-        while case let next = after(free), let stream = slots[next], distance(of: stream, at: next) > 0 {
-            slots[free] = stream
+        var next = after(slot)
+        while slots[next] != 0, distance(at: next) > 0 {
+            slots[free] = slots[next]
             free = next
+            next = after(next)
         }
-        slots[free] = nil
+        slots[free] = 0
     }
 
-    /// The streams that meet the condition, in the order of their numbers.
-    func ids(where isChosen: (Stream) -> Bool = { _ in true }) -> [StreamID] {
+    /// The streams whose elements meet the condition, in the order of their numbers, for a loop that changes the table.
+    @inlinable
+    public func streams(where isChosen: (Element) -> Bool) -> [StreamID] {
         var chosen: [StreamID] = []
-        for case .some(let stream) in slots where isChosen(stream) { chosen.append(stream.id) }
+        for index in ids.indices where isChosen(elements[index]) { chosen.append(StreamID(ids[index])) }
         return chosen.sorted()
     }
 
-    /// Changes every stream. Stops if `change` returns false, and returns whether all were changed.
-    mutating func updateAll(_ change: (inout Stream) -> Bool) -> Bool {
-        for slot in slots.indices {
-            if let isGood = update(slot, change), !isGood { return false }
-        }
-        return true
+    /// Removes all streams, in the order of their numbers.
+    public mutating func removeAll() -> [(stream: StreamID, element: Element)] {
+        let all = zip(ids, elements).map { (stream: StreamID($0), element: $1) }.sorted { $0.stream < $1.stream }
+        self = StreamTable()
+        return all
     }
 
     /// Releases memory that was needed for more streams.
-    mutating func releaseIdleMemory() {
-        guard count > 0 else {
-            slots = []
-            return
-        }
+    package mutating func releaseIdleMemory() {
+        guard !isEmpty else { return self = StreamTable() }
         var size = Self.minimumSlots
         while size < count * 2 { size *= 2 }
-        if size < slots.count { resize(to: size) }
+        guard size < slots.count else { return }
+        (ids, elements) = (ContiguousArray(Array(ids)), ContiguousArray(Array(elements)))
+        resize(to: size)
     }
 }

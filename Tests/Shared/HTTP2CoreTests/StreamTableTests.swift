@@ -1,4 +1,4 @@
-import HTTP2
+import HTTP2Core
 import Testing
 
 @Suite struct StreamTableTests {
@@ -33,5 +33,26 @@ import Testing
         let index = try #require(table.index(of: StreamID(1)))
         table[index].append(4)
         #expect(table[index] == [4])
+    }
+
+    @Test(arguments: 0..<20) func `After any changes the table has what a dictionary has`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var (table, model) = (StreamTable<UInt64>(), [UInt32: UInt64]())
+        var next: UInt32 = 1
+        for _ in 0..<2_000 {
+            // Streams mostly end in the order in which they began, and numbers may be skipped.
+            if Bool.random(using: &random) || model.isEmpty {
+                next += 2 * UInt32.random(in: 1...9, using: &random) / 8 * 2 + 2
+                model[next] = random.next()
+                table.append(StreamID(next), model[next] ?? 0)
+            } else if let stream = Bool.random(using: &random) ? model.keys.min() : model.keys.randomElement(using: &random) {
+                #expect(table.remove(StreamID(stream)) == model.removeValue(forKey: stream))
+                #expect(table.remove(StreamID(stream)) == nil)
+            }
+            if UInt8.random(in: 0..<100, using: &random) == 0 { table.releaseIdleMemory() }
+        }
+        #expect(table.count == model.count)
+        #expect(model.allSatisfy { table[StreamID($0.key)] == $0.value })
+        #expect(table.streams { _ in true } == model.keys.sorted().map { StreamID($0) })
     }
 }
