@@ -66,6 +66,19 @@ struct RepeatedFieldsTests {
         #expect(isTokenRepeated(13, [0x3f, 0xe1, 0x1f] + reading) == false)
     }
 
+    @Test func `Bytes are compared up to the first that differs`() {
+        for count in 0...20 {
+            let bytes = (0..<UInt8(count)).map { $0 }
+            #expect(bytes.span.commonPrefix(with: bytes.span) == count)
+            #expect(bytes.span.commonPrefix(with: (bytes + [1]).span) == count)
+            for index in 0..<count {
+                var other = bytes
+                other[index] ^= 0x80
+                #expect(bytes.span.commonPrefix(with: other.span) == index)
+            }
+        }
+    }
+
     @Test func `A repeated field stays when those before it become shorter, longer, more or fewer`() {
         let literals = [("x-a", 3), ("x-a", 9), ("x-a", 1), ("x-bcd", 40), ("x-a", 3)]
         for (stream, (name, count)) in zip(stride(from: UInt32(1), to: 99, by: 2), literals) {

@@ -44,6 +44,23 @@ extension Span<UInt8> {
     }
 }
 
+extension Span<UInt8> {
+    /// How many bytes at the beginning of both are the same. Compares eight at a time.
+    func commonPrefix(with other: Span<UInt8>) -> Int {
+        let count = Swift.min(count, other.count)
+        var index = 0
+        while index + 8 <= count {
+            let difference =
+                bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+                ^ other.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+            guard difference == 0 else { return index + difference.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < count, self[index] == other[index] { index += 1 }
+        return index
+    }
+}
+
 /// Whether two areas of the same size have the same bytes. Compares eight at a time.
 @inline(__always)
 private func haveSameBytes(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {

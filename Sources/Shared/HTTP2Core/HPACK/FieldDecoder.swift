@@ -76,8 +76,7 @@ struct FieldDecoder {
             }
             isBeginning = false
             try checkResize()
-            let rest = block.extracting(droppingFirst: offset)
-            if let field = known.repeated(by: rest, table: table.version),
+            if let field = known.repeated(in: block, at: offset, table: table.version),
                 listBytes + field.textCount + Self.fieldOverhead <= maximum
             {
                 listBytes += field.textCount + Self.fieldOverhead

@@ -27,6 +27,10 @@ struct KnownFields {
     /// The most fields that are compared.
     static let maxFields = 32
 
+    /// The most bytes that are compared at once, unless one field has more: a usual request takes two or three comparisons, and
+    /// a block that was made to need many is compared in less time than it takes to decode.
+    static let maxLookAhead = 512
+
     /// The fields.
     private(set) var list = FieldList()
     /// How the first fields of the list were represented.
@@ -37,6 +41,9 @@ struct KnownFields {
     private var isKept = false
     /// The number of fields that the block that is being decoded has so far.
     private(set) var place = 0
+    /// How far behind their places in `block` the bytes of the new block are, and up to where in `block` they are the same.
+    /// Fields that follow each other are compared together.
+    private var same = (distance: 0, end: 0)
 
     /// The memory that is allocated beside the list, in bytes.
     var capacity: Int { block.capacity + sources.capacity * MemoryLayout<Source>.stride }
@@ -44,6 +51,7 @@ struct KnownFields {
     /// Begins with a new block.
     mutating func begin() {
         place = 0
+        same.end = 0
         guard !isKept else { return isKept = false }
         list.removeAll()
         sources.removeAll(keepingCapacity: true)
@@ -51,15 +59,26 @@ struct KnownFields {
 
     /// The bytes of the next field and its representation, if the field of the block before is repeated by what comes next.
     /// - Parameters:
-    ///   - rest: the block from the next representation on.
+    ///   - bytes: the new block.
+    ///   - offset: where the next representation begins in it.
     ///   - table: the version of the dynamic table.
-    func repeated(by rest: Span<UInt8>, table: UInt32) -> (textCount: Int, encodedCount: Int)? {
+    mutating func repeated(
+        in bytes: Span<UInt8>, at offset: Int, table: UInt32
+    ) -> (textCount: Int, encodedCount: Int)? {
         guard place < sources.count, place < list.count else { return nil }
         let source = sources[place]
         let (start, count) = (Int(source.start), Int(source.count))
-        guard count > 0, count <= rest.count, source.table == nil || source.table == table else { return nil }
-        guard rest.extracting(first: count).isEqual(to: block.span.extracting(start..<start + count)) else { return nil }
+        guard count > 0, source.table == nil || source.table == table else { return nil }
+        if same.distance != offset - start || same.end < start + count {
+            let compared = start..<min(block.count, start + max(count, Self.maxLookAhead))
+            same = (offset - start, start + sameCount(of: compared, as: bytes.extracting(droppingFirst: offset)))
+            guard start + count <= same.end else { return nil }
+        }
         return (list.entries[place].textCount, count)
+    }
+
+    private func sameCount(of range: Range<Int>, as bytes: Span<UInt8>) -> Int {
+        block.span.extracting(range).commonPrefix(with: bytes)
     }
 
     /// The next field is repeated.

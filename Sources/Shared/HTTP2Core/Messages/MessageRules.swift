@@ -54,6 +54,7 @@ struct MessageRules {
     }
 
     private mutating func field(_ field: FieldList.Entry, of bytes: Span<UInt8>) throws(Fault) {
+        if field.isRepeated, field.rule == .none { return hasRegularField = true }
         if !field.isRepeated { try checkValue(bytes.extracting(field.value)) }
         if field.rule.isPseudo {
             try pseudoField(field, bytes.extracting(field.value))
