@@ -77,33 +77,37 @@ package enum HuffmanDecoder {
     ///   bits or more, are decoding errors (RFC 7541, 5.2).
     static func decode(_ input: Span<UInt8>, into output: inout OutputSpan<UInt8>) -> Bool {
         let (short, pairs) = (short, pairs)
+        // The lowest `count` bits of `bits` are those that were read and not decoded, at most 63.
         var (bits, count, next) = (UInt64(0), 0, 0)
         while true {
-            if input.count - next >= 8 {
-                let bytes = (64 - count) / 8
-                bits = bits << UInt64(bytes * 8) | input.uint64(at: next) >> UInt64(64 - bytes * 8)
+            if count < 56, input.count - next >= 8 {
+                let bytes = (63 - count) / 8
+                let read = UInt64(truncatingIfNeeded: bytes * 8)
+                bits = bits &<< read | input.uint64(at: next) &>> (64 - read)
                 count += bytes * 8
                 next += bytes
             }
-            while count <= 56, next < input.count {
-                bits = bits << 8 | UInt64(input[next])
+            while count < 56, next < input.count {
+                bits = bits &<< 8 | UInt64(input[next])
                 count += 8
                 next += 1
             }
+            while count >= pairBits {
+                let window = bits &>> UInt64(truncatingIfNeeded: count &- pairBits)
+                let pair = pairs[Int(truncatingIfNeeded: window) & (1 << pairBits - 1)]
+                guard pair != 0 else { break }
+                output.append(UInt8(truncatingIfNeeded: pair))
+                if pair & 0x20000 != 0 { output.append(UInt8(truncatingIfNeeded: pair >> 8)) }
+                count &-= Int(truncatingIfNeeded: pair >> 24)
+            }
             // The next 32 bits have a whole code.
-            while count >= 32 {
-                let pair = pairs[Int(truncatingIfNeeded: bits >> UInt64(count - pairBits)) & (1 << pairBits - 1)]
-                if pair != 0 {
-                    output.append(UInt8(truncatingIfNeeded: pair))
-                    if pair & 0x20000 != 0 { output.append(UInt8(truncatingIfNeeded: pair >> 8)) }
-                    count -= Int(pair >> 24)
-                    continue
-                }
-                let window = UInt32(truncatingIfNeeded: bits >> UInt64(count - 32))
+            if count >= 32 {
+                let window = UInt32(truncatingIfNeeded: bits &>> UInt64(truncatingIfNeeded: count - 32))
                 let (symbol, length) = code(window, short)
                 guard symbol != HuffmanCode.endOfString else { return false }
                 output.append(UInt8(truncatingIfNeeded: symbol))
                 count -= length
+                continue
             }
             guard next == input.count else { continue }
             guard count > 0 else { return true }
