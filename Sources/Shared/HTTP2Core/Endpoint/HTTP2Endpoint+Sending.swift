@@ -28,7 +28,7 @@ extension HTTP2Endpoint {
     }
 
     /// The bytes that are to be sent. Call `outputTaken()` after sending them.
-    package var output: [UInt8] { writer.bytes }
+    package var output: [UInt8] { mutating get { writer.bytes } }
 
     /// Removes the output, which was sent.
     package mutating func outputTaken() {

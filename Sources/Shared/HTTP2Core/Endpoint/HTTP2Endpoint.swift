@@ -106,7 +106,7 @@ package struct HTTP2Endpoint: ~Copyable {
 
     /// Whether the connection can be closed: no new streams will come, and the last one has ended (RFC 9113, 6.8).
     package var isFinished: Bool {
-        failure != nil || (sentGoAway != nil || receivedGoAway != nil) && streams.isEmpty
+        mutating get { failure != nil || (sentGoAway != nil || receivedGoAway != nil) && streams.isEmpty }
     }
 
     /// Whether the client's preface is not complete (RFC 9113, 3.4).
