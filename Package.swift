@@ -476,7 +476,7 @@ let package = Package(
             "Tests/carillon/CarillonCommandTests",
             [
                 "CommonTesting", "Notifications", "HTTP2", "PrivateFiles", "Service", "Supervision", "APNSProvider",
-                "ProviderTesting", "ServiceTesting", "carillon", nioCore, nioPosix, crypto, logging,
+                "ProviderTesting", "ServiceTesting", "carillon", nioCore, nioPosix, crypto, logging, argumentParser,
             ] + postgresTesting),
         // MARK: Tests/Journeys
         tests(

@@ -130,11 +130,36 @@ class SiteTests(unittest.TestCase):
         self.open("libraries/APNSProvider/documentation/apnsprovider/gettingstarted/")
         self.wait(lambda: self.one("main h1").text == "Getting started", "the article")
 
-    def test_the_apis_of_both_servers_have_each_operation(self):
-        for page, operation in [("management", "POST /v1/fixtures"), ("provider", "POST /v1/messages")]:
+    def test_the_apis_of_the_servers_and_the_agent_have_each_operation(self):
+        for page, operation in [("management", "POST /v1/fixtures"), ("provider", "POST /v1/messages"), ("agent", "PUT /v1/apps/{bundleID}")]:
             with self.subTest(page=page):
                 self.open(f"api/{page}.html")
                 self.assertIn(operation, self.one("article").get_property("textContent"))
+
+    def test_an_operation_shows_its_answers_when_it_is_opened(self):
+        self.open("api/management.html")
+        # A reader sees the operations and the names of the schemas, not 100,000 pixels of bodies.
+        self.assertLess(self.driver.execute_script("return document.documentElement.scrollHeight"), 25_000)
+        operation = self.one("#post-v1channels ~ .operation")
+        answers = operation.find_element(By.CSS_SELECTOR, ".responses-title")
+        self.assertFalse(answers.is_displayed())
+        operation.find_element(By.CSS_SELECTOR, "summary").click()
+        self.wait(answers.is_displayed, "the answers")
+
+    def test_the_columns_of_the_front_page_are_in_line(self):
+        self.open("index.html")
+        for selector in [".users h2", ".users .highlight", ".users p:last-child"]:
+            with self.subTest(selector=selector):
+                self.assertEqual(len({round(each.rect["y"]) for each in self.all(selector)}), 1)
+
+    def test_a_setting_has_its_names_in_one_column(self):
+        self.open("docs/settings.html")
+        self.assertEqual(self.one("article td:has(> .names)").text.split("\n"), ["--data", "CARILLON_DATA", "data"])
+
+    def test_links_to_documents_have_titles_and_not_file_names(self):
+        for page in ["start.html", "docs/index.html", "docs/settings.html"]:
+            self.open(page)
+            self.assertEqual([each.text for each in self.all("article a") if each.text.endswith(".md")], [], page)
 
     def test_another_version_is_a_choice_in_the_menu(self):
         self.open("docs/index.html")

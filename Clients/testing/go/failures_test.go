@@ -408,3 +408,29 @@ func runs(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return err == nil && !strings.Contains(string(status), "\nState:\tZ")
 }
+
+func TestFaultsWithoutATeam(t *testing.T) {
+	type schema struct {
+		Properties map[string]struct{ Description string }
+	}
+	var document struct {
+		Components struct{ Schemas map[string]schema }
+	}
+	if _, err := startUsual(t).ask("GET", "/openapi.json", nil, &document); err != nil {
+		t.Fatal(err)
+	}
+	faults := document.Components.Schemas["RehearsalFault"].Properties
+	if len(faults) == 0 {
+		t.Fatal("the service describes no faults")
+	}
+	for name, fault := range faults {
+		if described := strings.Contains(fault.Description, "about new connections"); described != withoutTeam[name] {
+			t.Errorf("%s: the service says %v, the package %v", name, described, withoutTeam[name])
+		}
+	}
+	for name := range withoutTeam {
+		if _, known := faults[name]; !known {
+			t.Errorf("the service has no fault %s", name)
+		}
+	}
+}

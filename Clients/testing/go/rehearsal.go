@@ -16,6 +16,9 @@ type Rehearsal struct {
 	id   string
 }
 
+// withoutTeam has the faults that happen before the sender is known, so a rule cannot select a team.
+var withoutTeam = map[string]bool{"refuse": true, "certificate": true, "tls": true, "handshake": true}
+
 // Rehearse makes something go wrong for the backend, until the end of the test.
 func (a *APNs) Rehearse(fault Fault, when When) *Rehearsal {
 	a.t.Helper()
@@ -27,8 +30,7 @@ func (a *APNs) RehearseFor(match Match, fault Fault, when When) *Rehearsal {
 	a.t.Helper()
 	rule := object{"match": a.own(match), "fault": fault}
 	for name := range fault {
-		// These faults happen before the sender is known, so a rule cannot select a team.
-		if name == "refuse" || name == "certificate" || name == "tls" || name == "handshake" {
+		if withoutTeam[name] {
 			if match == nil {
 				match = Match{}
 			}

@@ -12,7 +12,7 @@ public struct RehearsalRule: Sendable, Encodable {
 
         private init(_ name: FaultName, _ value: JSONValue) {
             self.value = [name.rawValue: value]
-            isAboutConnections = name.row.moment == .handshake
+            isAboutConnections = name.connectionKeys != nil
         }
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }

@@ -50,6 +50,16 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
         case .certificate, .tls, .handshake: Row(interfaces: ProviderInterface.ofProviders, moment: .handshake)
         }
     }
+
+    /// The keys that the match of a rule with this fault may have, if the fault happens to a connection before there is a request; nil if
+    /// it is about requests. The sender is not known then, so `team` is not among them.
+    package var connectionKeys: [RequestMatch.Key]? {
+        switch self {
+        case .refuse: [.environment, .protocol]
+        case .certificate, .tls, .handshake: [.serverName, .environment, .protocol]
+        case .answer, .goAway, .reset, .close, .hang, .delay, .lose, .duplicate, .settings, .omit, .errorPacket: nil
+        }
+    }
 }
 
 extension RequestFault.Kind {

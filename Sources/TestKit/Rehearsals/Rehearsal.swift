@@ -83,13 +83,7 @@ extension Rehearsal.Fault {
     }
 
     /// The keys that the match may have if the fault is about new connections; nil if it is about requests.
-    var connectionKeys: [RequestMatch.Key]? {
-        switch self {
-        case .request, .spreadDelay: nil
-        case .refuse: [.environment, .protocol]
-        case .handshake: [.serverName, .environment, .protocol]
-        }
-    }
+    var connectionKeys: [RequestMatch.Key]? { name.connectionKeys }
 
     /// The interfaces on which the fault is possible.
     var interfaces: [ProviderInterface] { name.row.interfaces }

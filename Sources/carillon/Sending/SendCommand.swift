@@ -12,7 +12,7 @@ struct SendCommand: AsyncParsableCommand {
         abstract: "Send a notification, or many with --batch.",
         discussion: """
             Values go to the service unchecked, so that you see its answer. A line of a batch is \
-            {"token":…,"topic":…,"payload":{…},"id":…,"expiration":…,"priority":…,"collapseID":…,"pushType":…}; \
+            {"token":…, "topic":…, "payload":{…}, "id":…, "expiration":…, "priority":…, "collapseID":…, "pushType":…}; \
             if a key is missing, the options give the value. With --json each line is answered with \
             {"token":…,"id":…,"status":…,"reason":…,"timestamp":…}. If there was no answer, there is no status, and \
             the reason begins with a small letter: deadlineExceeded, connectionLost, badNotification and so on. \

@@ -36,7 +36,7 @@
                 #expect(try await two.grant(instance.grant).today == UInt64(10 + sent))
 
                 #expect(try await one.change(instance.grant, #"{"suspended":true,"daily":0}"#).suspended)
-                while try await send(two, instance, handle) != 403 {}
+                try await wait(while: try await send(two, instance, handle) != 403)
             }
         }
     }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import NIOCore
@@ -284,7 +285,7 @@ import Testing
             let device = try Device(
                 courier.identity, at: courier.address, delegate: delegate, configuration: configuration)
             // A busy machine may need more than the time limit for the handshake.
-            while try await Self.timesOut({ try await device.unregister("com.example.app") }) {}
+            try await wait(while: try await Self.timesOut { try await device.unregister("com.example.app") })
             let running = Task { try await device.run() }
             try await delegate.record.wait { !$0.notifications.isEmpty }
             await device.close()

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Notifications
 import Service
@@ -92,13 +93,12 @@ struct ServiceTokenTests {
             let token = try await rig.deviceToken(.complication)
             let sent = try await rig.send(token, to: .complication)
             let id = try required(sent.headers["apns-id"]?.first)
-            while true {
+            let text = try await firstValue {
                 let log = try await test.manage("GET", "/v1/log?id=\(id)")
                 let text = String(decoding: log.body, as: UTF8.self)
-                guard text.contains("accepted") else { continue }
-                #expect(text.contains(token))
-                return
+                return text.contains("accepted") ? text : nil
             }
+            #expect(text.contains(token))
         }
     }
 

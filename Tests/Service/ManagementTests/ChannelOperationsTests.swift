@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import Management
@@ -107,7 +108,7 @@ struct ChannelOperationsTests {
             for reason in ["CannotCreateChannelConfig", "PayloadTooLarge", "MissingProviderToken"] {
                 // A thread counts them, soon after the answer.
                 let line = "carillon_rejections_total{reason=\"\(reason)\"} 1\n"
-                while !(try await test.ask("GET", "/metrics").text.contains(line)) {}
+                try await wait(while: try await !test.ask("GET", "/metrics").text.contains(line))
             }
             let log = try await test.ask("GET", "/v1/log?id=\(id)").text
             #expect(log.contains("CannotCreateChannelConfig"))
@@ -166,21 +167,35 @@ struct ChannelOperationsTests {
         try await TestService.run {
             $0.channels.channelsPerApp = 1
         } _: { test in
-            for (method, path, body, status) in [
-                ("GET", "/v1/channels", nil, 400),
-                ("GET", "/v1/channels?bundleID=com.example.none", nil, 409),
-                ("GET", "/v1/channels?bundleID=a..b&environment=moon", nil, 400),
-                ("GET", "/v1/channels/none!?bundleID=com.example.app", nil, 400),
-                ("GET", "/v1/channels/\(ChannelHeaders.unknown)?bundleID=com.example.app", nil, 404),
-                ("POST", "/v1/channels", #"{}"#, 400),
-                ("POST", "/v1/channels", #"{"bundleID":"com.example.none"}"#, 409),
-                ("POST", "/v1/channels", #"{"bundleID":"com.example.app","messageStoragePolicy":2}"#, 400),
-                ("POST", "/v1/channels", #"{"bundleID":"com.example.app"}"#, 200),
-                ("POST", "/v1/channels", #"{"bundleID":"com.example.app"}"#, 409),
-            ] as [(String, String, String?, Int)] {
+            func expect(_ method: String, _ path: String, _ body: String?, _ status: Int, _ detail: String) async throws
+            {
                 let answer = try await test.ask(method, path, body: body)
                 #expect(answer.status == status, "\(method) \(path): \(answer.text)")
+                #expect(answer.problem?["detail"] as? String == detail, "\(method) \(path)")
             }
+            let list = "/v1/channels"
+            let noApp = "There is no app com.example.none; carillon app list shows all of them."
+            try await expect("GET", list, nil, 400, "The query needs bundleID: a channel belongs to one app.")
+            try await expect("GET", "\(list)?bundleID=com.example.none", nil, 409, noApp)
+            try await expect(
+                "GET", "\(list)?bundleID=a..b&environment=moon", nil, 400,
+                #"environment is "moon". The value has to be one of development, production."#)
+            try await expect(
+                "GET", "\(list)/none!?bundleID=com.example.app", nil, 400,
+                #"channelID is "none!". The value has to be a channel ID: 4 to 64 characters of base64."#)
+            try await expect(
+                "GET", "\(list)/\(ChannelHeaders.unknown)?bundleID=com.example.app", nil, 404,
+                "The app has no channel \(ChannelHeaders.unknown) in this environment.")
+            try await expect("POST", list, "{}", 400, "The key bundleID is missing.")
+            try await expect("POST", list, #"{"bundleID":"com.example.none"}"#, 409, noApp)
+            try await expect(
+                "POST", list, #"{"bundleID":"com.example.app","messageStoragePolicy":2}"#, 400,
+                "The value has to be from 0 to 1.")
+            let first = try await test.ask("POST", list, body: #"{"bundleID":"com.example.app"}"#)
+            #expect(first.status == 200, "\(first.text)")
+            try await expect(
+                "POST", list, #"{"bundleID":"com.example.app"}"#, 409,
+                "The app has 1 channels already; delete some first.")
         }
     }
 }

@@ -23,10 +23,10 @@ import Testing
             try await service.listen(as: identity) { stream in
                 let line = try await stream.nextNotification()
                 #expect(try await service.acknowledge(line, as: identity).status == 204)
-                var text = ""
                 // Events are counted when they are written to the log, which is a moment later.
-                while !text.contains(#"{event="acknowledged"} 1"#) {
-                    text = try await get("\(url)/metrics").output
+                let text = try await firstValue {
+                    let text = try await get("\(url)/metrics").output
+                    return text.contains(#"{event="acknowledged"} 1"#) ? text : nil
                 }
                 for event in ["accepted", "stored", "sent", "rejected"] {
                     #expect(text.contains("carillon_notification_events_total{event=\"\(event)\"} 1\n"))

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import HTTP2
 import Management
@@ -26,10 +27,10 @@ import Testing
 
     /// Waits until the delivery log has events about a notification, and returns them.
     private static func events(of id: String = id, _ test: TestService) async throws -> [String] {
-        while true {
+        try await firstValue {
             let text = try await test.ask("GET", "/v1/log?id=\(id)").text
             let events = text.matches(of: /"event":"(\w+)"/).map { String($0.1) }
-            if events.contains("accepted") { return events }
+            return events.contains("accepted") ? events : nil
         }
     }
 
@@ -177,12 +178,11 @@ import Testing
                 certificate: try await test.makeCertificate(),
                 burst: ids.map { ProviderHeaders(token, token: nil).adding("apns-id", $0).fields })
             #expect(try await client.burst().dropFirst(2).allSatisfy { $0.status == 0 })
-            while true {
+            let outcomes = try await firstValue {
                 let outcomes = try await test.requests().map { $0["outcome"] as? String }
-                guard outcomes.count >= 3, !outcomes.contains("pending") else { continue }
-                #expect(outcomes[2] == "dropped")
-                break
+                return outcomes.count >= 3 && !outcomes.contains("pending") ? outcomes : nil
             }
+            #expect(outcomes[2] == "dropped")
         }
     }
 

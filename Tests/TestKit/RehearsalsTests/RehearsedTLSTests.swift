@@ -139,7 +139,7 @@ import Testing
             default:
                 // The client gives up: nothing else ends the connection in time.
                 let client = Task { try await Self.connects(test, trusting: [own]) }
-                while try await Self.rule(id, test).fired == 0 {}
+                try await wait(while: try await Self.rule(id, test).fired == 0)
                 client.cancel()
             }
             #expect(try await Self.rule(id, test).fired == 1)

@@ -15,11 +15,11 @@ import Testing
 
     /// Returns the lines of the log when there are this many. The service writes them shortly after the answer.
     private func lines(_ data: String, _ arguments: [String], count: Int) async throws -> [FoundationJSON] {
-        while true {
+        try await firstValue {
             let finished = try await BuiltCommand.run(["log", "--data", data, "--json"] + arguments)
             #expect(finished.status == 0, "\(finished.errors)")
             let lines = try finished.objects
-            if lines.count >= count { return lines }
+            return lines.count >= count ? lines : nil
         }
     }
 

@@ -6,7 +6,7 @@ import { duration, explanation, requestLine } from './words.js';
 const shownRequests = 20;
 
 // These faults happen before the sender is known, so a rule cannot select a team.
-const withoutTeam = ['refuse', 'certificate', 'tls', 'handshake'];
+export const withoutTeam = ['refuse', 'certificate', 'tls', 'handshake'];
 
 /** A team with an app and a key. It sees the requests of its own backend, and no others. */
 export class Team {

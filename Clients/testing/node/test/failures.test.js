@@ -11,6 +11,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import tls from 'node:tls';
 import { Carillon, team } from 'carillon-testing';
+import { withoutTeam } from '../lib/team.js';
 import { Backend } from './backend.js';
 
 /** Sets environment variables for a test; undefined removes one. */
@@ -252,4 +253,12 @@ test('the service ends with a process that is killed', async () => {
   const deadline = Date.now() + 60_000;
   while (runs() && Date.now() < deadline) await new Promise((done) => setTimeout(done, 10));
   assert.ok(!runs(), 'the service still runs');
+});
+
+test('the faults without a team are those that the service describes as about connections', async (t) => {
+  const { carillon } = await team(t);
+  const { answer } = await carillon.management.ask('GET', '/openapi.json');
+  const described = Object.entries(answer.components.schemas.RehearsalFault.properties)
+    .filter(([, { description }]) => description.includes('about new connections')).map(([name]) => name);
+  assert.deepEqual(described.sort(), [...withoutTeam].sort());
 });

@@ -14,6 +14,7 @@ import urllib.request
 import httpx
 import pytest
 from carillon_testing import Carillon, CarillonError, WaitTimeout
+from carillon_testing.team import _WITHOUT_TEAM
 from test_httpx import notify
 
 
@@ -290,3 +291,9 @@ def test_a_failed_test_shows_what_the_backend_sent(pytester, monkeypatch):
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*What the backend sent to apns*", "#*200, delivered, topic com.example.test-*Hello*"])
+
+
+def test_the_faults_without_a_team_are_those_that_the_service_describes_as_about_connections(apns):
+    _, document = apns.carillon.management.ask("GET", "/openapi.json")
+    faults = document["components"]["schemas"]["RehearsalFault"]["properties"]
+    assert {name for name, fault in faults.items() if "about new connections" in fault["description"]} == _WITHOUT_TEAM

@@ -43,9 +43,18 @@ extension ManagementSchemas {
 
     private static let fault = Schema.object(
         FaultName.allCases.map {
-            Schema.Member.optional($0.rawValue, schema(of: $0), "A fault has exactly one of these keys.")
+            Schema.Member.optional($0.rawValue, schema(of: $0), description(of: $0))
         }
             + [.optional("accepted", .boolean, "true: the fault comes after the notification was accepted.")])
+
+    /// The packages for test suites add their team to the match of a rule, unless its fault is about connections. Their tests look for
+    /// these words.
+    private static func description(of fault: FaultName) -> String {
+        let text = "A fault has exactly one of these keys."
+        guard let keys = fault.connectionKeys else { return text }
+        return
+            "\(text) This one is about new connections: the match may only have \(keys.map(\.rawValue).joined(separator: ", "))."
+    }
 
     private static func schema(of fault: FaultName) -> Schema {
         switch fault {

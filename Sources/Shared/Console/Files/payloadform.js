@@ -2,7 +2,17 @@
 
 import { element, field, section } from "./dom.js";
 
-/** The fields by their names: the keys that lead to a field's value in `aps`, and the value's type. */
+/**
+ * @typedef {object} Field
+ * @property {string[]} path
+ * @property {boolean} [isNumber]
+ * @property {boolean} [isFlag]
+ */
+
+/**
+ * The fields by their names: the keys that lead to a field's value in `aps`, and the value's type.
+ * @type {Record<string, Field>}
+ */
 const fields = {
   title: { path: ["alert", "title"] },
   subtitle: { path: ["alert", "subtitle"] },
@@ -16,9 +26,17 @@ const fields = {
   mutable: { path: ["mutable-content"], isFlag: true },
 };
 
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, any>}
+ */
 export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The text that a field shows; "" for a value that the field cannot show, such as the dictionary of a critical sound. */
+/**
+ * The text that a field shows; "" for a value that the field cannot show, such as the dictionary of a critical sound.
+ * @param {unknown} payload
+ * @param {string} name
+ */
 function read(payload, name) {
   const { path, isFlag } = fields[name];
   let value = isObject(payload) ? payload.aps : undefined;
@@ -28,14 +46,23 @@ function read(payload, name) {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** Whether the payload has a value that the field cannot show, so that only the JSON can be edited. */
+/**
+ * Whether the payload has a value that the field cannot show, so that only the JSON can be edited.
+ * @param {unknown} payload
+ * @param {string} name
+ */
 function isForeign(payload, name) {
   let value = isObject(payload) ? payload.aps : undefined;
   for (const key of fields[name].path) value = isObject(value) ? value[key] : undefined;
   return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0;
 }
 
-/** A copy of the payload in which a field has the given text; "" removes the key. */
+/**
+ * A copy of the payload in which a field has the given text; "" removes the key.
+ * @param {unknown} payload
+ * @param {string} name
+ * @param {string} text
+ */
 function write(payload, name, text) {
   const made = isObject(payload) ? structuredClone(payload) : {};
   if (!isObject(made.aps)) made.aps = {};
@@ -46,7 +73,7 @@ function write(payload, name, text) {
     place.alert = isObject(alert) ? alert : typeof alert === "string" ? { body: alert } : {};
     place = place.alert;
   }
-  const key = path.at(-1);
+  const key = path[path.length - 1];
   if (text === "") delete place[key];
   else if (isFlag) place[key] = 1;
   else place[key] = isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
@@ -54,21 +81,35 @@ function write(payload, name, text) {
   return made;
 }
 
+/**
+ * @param {Element} control
+ * @returns {control is HTMLInputElement}
+ */
+function isTick(control) { return control instanceof HTMLInputElement && control.type === "checkbox"; }
+
 export class PayloadForm {
   /** The JSON. */
   text = element("textarea", { name: "payload", id: "payload-text", spellcheck: "false", autocomplete: "off", "aria-describedby": "check" });
   /** The form. */
   element;
+  /** @type {Record<string, HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>} */
   #fields = {};
 
   constructor() {
+    /**
+     * @param {string} name
+     * @param {string} label
+     * @param {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} control
+     * @param {string} [className]
+     */
     const make = (name, label, control, className) => {
       this.#fields[name] = control;
       control.setAttribute("name", `aps-${name}`);
-      control.addEventListener("input", () => this.#write(name, control.type === "checkbox" ? (control.checked ? "1" : "") : control.value));
-      return control.type === "checkbox"
+      control.addEventListener("input", () => this.#write(name, isTick(control) ? (control.checked ? "1" : "") : control.value));
+      return isTick(control)
         ? element("label", { class: "tick" }, control, label) : field(label, control, className);
     };
+    /** @param {string} hint */
     const input = (hint, type = "text") => element("input", { type, placeholder: hint, autocomplete: "off" });
     const levels = ["passive", "active", "time-sensitive", "critical"];
     this.element = section("What it says", element("div", { class: "grid2" },
@@ -95,7 +136,10 @@ export class PayloadForm {
     }
   }
 
-  /** What is wrong with the text; null if it is a payload. */
+  /**
+   * What is wrong with the text; null if it is a payload.
+   * @returns {string | null}
+   */
   get fault() {
     let payload;
     try {
@@ -106,8 +150,10 @@ export class PayloadForm {
     return isObject(payload) ? null : "The payload has to be a JSON dictionary.";
   }
 
+  /** @param {unknown} payload */
   set(payload) { this.setText(JSON.stringify(payload, null, 2)); }
 
+  /** @param {string} text */
   setText(text) {
     this.text.value = text;
     this.#read();
@@ -126,12 +172,16 @@ export class PayloadForm {
       control.disabled = payload === undefined || isForeign(payload, name);
       if (payload === undefined || control === document.activeElement) continue;
       const value = read(payload, name);
-      if (control.type === "checkbox") control.checked = value === "1";
+      if (isTick(control)) control.checked = value === "1";
       else if (control.value !== value) control.value = value;
     }
   }
 
-  /** Writes a field's value into the JSON. */
+  /**
+   * Writes a field's value into the JSON.
+   * @param {string} name
+   * @param {string} text
+   */
   #write(name, text) {
     const { payload } = this;
     if (payload === undefined) return;

@@ -1,7 +1,20 @@
 // The frame of a console: shows the page that the address names, and says how to sign in.
 
 import { json } from "./api.js";
-import { element } from "./dom.js";
+import { element, place } from "./dom.js";
+
+/**
+ * A page of a console.
+ * @typedef {object} Page
+ * @property {string} title
+ * @property {string} [section] the page of the navigation that it belongs to, if it has no link there itself
+ * @property {HTMLElement} element
+ * @property {(query: string, item: string, home: any) => unknown} [open] called with the query, the item that the address
+ *   names, and the console's first page
+ * @property {() => void} [close]
+ * @property {() => void} [change] draws what has changed
+ * @property {(before: Page) => void} [focus]
+ */
 
 /** Tells the other tabs of this browser that somebody has signed in. */
 const CHANNEL = "carillon-signed-in";
@@ -10,21 +23,27 @@ export class Shell {
   #home;
   #command;
   #prefix;
+  /** @type {Record<string, () => Page>} */
   #makers = {};
-  /** Each page is made when it is first shown. */
+  /**
+   * Each page is made when it is first shown.
+   * @type {Map<string, Page>}
+   */
   #pages = new Map();
+  /** @type {Page | null} */
   #shown = null;
   /** Whether the address was that of a sign-in link. */
   #isSignIn = location.pathname === "/console/sign-in";
-  #main = document.getElementById("main");
-  #nav = document.getElementById("nav");
-  #signOut = document.getElementById("sign-out");
+  #main = place("main");
+  #nav = place("nav");
+  #signOut = place("sign-out");
   #isDue = false;
 
   /**
-   * @param home the name of the page that is shown if the address names none
-   * @param command the command that prints a link to sign in
-   * @param prefix returns what precedes the name of the page in the window's title
+   * @param {object} console
+   * @param {string} console.home the name of the page that is shown if the address names none
+   * @param {string} console.command the command that prints a link to sign in
+   * @param {() => string} [console.prefix] returns what precedes the name of the page in the window's title
    */
   constructor({ home, command, prefix = () => "" }) {
     this.#home = home;
@@ -41,7 +60,7 @@ export class Shell {
 
   /**
    * Shows the first page, after the browser was found to be signed in.
-   * @param makers functions that make the pages, by the first part of the fragment
+   * @param {Record<string, () => Page>} makers functions that make the pages, by the first part of the fragment
    */
   begin(makers) {
     this.#makers = makers;
@@ -55,7 +74,10 @@ export class Shell {
     this.#route();
   }
 
-  /** Changes the address, and shows its page. It replaces the history's entry, so that not each letter typed makes a new one. */
+  /**
+   * Changes the address, and shows its page. It replaces the history's entry, so that not each letter typed makes a new one.
+   * @param {string} address
+   */
   go(address) {
     history.replaceState(null, "", address);
     this.#route();
@@ -80,7 +102,10 @@ export class Shell {
     if (document.title !== title) document.title = title;
   }
 
-  /** Shows an error instead of the page: how to sign in, or that the service does not answer. */
+  /**
+   * Shows an error instead of the page: how to sign in, or that the service does not answer.
+   * @param {import("./api.js").APIError} error
+   */
   fail(error) {
     this.#signOut.hidden = true;
     this.#nav.hidden = true;
@@ -100,9 +125,11 @@ export class Shell {
       isSignedOut ? element("p", { class: "hint" }, "The link works once, within five minutes.") : null));
   }
 
+  /** @param {string} name */
   #page(name) {
-    if (!this.#pages.has(name)) this.#pages.set(name, this.#makers[name]());
-    return this.#pages.get(name);
+    const page = this.#pages.get(name) ?? this.#makers[name]();
+    this.#pages.set(name, page);
+    return page;
   }
 
   /** Shows the page that the fragment names. */
@@ -126,6 +153,7 @@ export class Shell {
     if (isOther && before !== null) next.focus?.(before);
   }
 
+  /** @param {string} name */
   #mark(name) {
     for (const link of this.#nav.querySelectorAll("a")) {
       if (link.hash === `#/${name}`) {

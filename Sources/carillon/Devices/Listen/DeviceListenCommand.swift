@@ -78,7 +78,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
     @Option(help: "A language of the user's, the preferred one first; repeatable.")
     var language: [String] = []
 
-    @Option(help: "A JSON file with categories: [{\"id\":…,\"actions\":[{\"id\":…,\"title\":…,\"opensApp\":…}]}].")
+    @Option(help: "A JSON file with categories: [{\"id\":…, \"actions\":[{\"id\":…, \"title\":…, \"opensApp\":…}]}].")
     var categories: String?
 
     @Flag(

@@ -5,12 +5,15 @@ import { ask, confirm } from "./dialog.js";
 import { accountID, element, empty, field, section } from "./dom.js";
 import { failure, items, secret } from "./parts.js";
 
+/** @typedef {import("./shell.js").Shell} Shell */
+
 export class Apps {
   title = "Apps";
   element;
   #shell;
   #list = element("div", { class: "stack" });
 
+  /** @param {Shell} shell */
   constructor(shell) {
     this.#shell = shell;
     this.element = element("section", { class: "page scroll", "aria-labelledby": "apps-title" },
@@ -21,7 +24,7 @@ export class Apps {
 
   open() { this.#load(); }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   async #load() {
     try {
@@ -34,7 +37,12 @@ export class Apps {
     }
   }
 
+  /** @param {API.App} app */
   #card(app) {
+    /**
+     * @param {string} label
+     * @param {() => unknown} perform
+     */
     const button = (label, perform, className = "") => element("button", { type: "button", class: className, "aria-label": `${label}: ${app.bundleID}`, onclick: perform }, label);
     return section(app.bundleID,
       element("dl", {},
@@ -50,6 +58,10 @@ export class Apps {
         button("Delete", () => this.#remove(app), "danger")));
   }
 
+  /**
+   * @param {API.App} app
+   * @param {string} kind
+   */
   #renew(app, kind) {
     confirm(`Replace the ${kind} key of ${app.bundleID}?`, [
       kind === "client" ? "Copies of the app with the old key can no longer register. They keep getting messages." : "The backend's requests with the old key are refused at once.",
@@ -60,6 +72,7 @@ export class Apps {
     });
   }
 
+  /** @param {API.App} app */
   #remove(app) {
     confirm(`Delete the app ${app.bundleID}?`, [
       "All of its installations, messages, outcomes and hooks are deleted.", "Its keys are refused at once.", "It cannot be undone. Export the installations first.",
@@ -70,6 +83,10 @@ export class Apps {
   }
 
   #add() {
+    /**
+     * @param {string} name
+     * @param {Attributes} attributes
+     */
     const input = (name, attributes) => element("input", { name, autocomplete: "off", spellcheck: "false", ...attributes });
     const code = { required: true, placeholder: "ABCDE12345", ...accountID };
     const [bundleID, teamID, keyID] = [input("bundleID", { required: true, placeholder: "com.example.shop" }), input("teamID", code), input("keyID", code)];
@@ -82,6 +99,7 @@ export class Apps {
       content: [field("Bundle ID", bundleID), field("Team ID", teamID), field("Environment", environment), field("Key ID", keyID), field("Signing key, the text of the .p8 file", key),
         field("URL of the service", url), field("Its authority, PEM", authority)],
       perform: async () => {
+        /** @type {{ key: object, url?: string, authority?: string }} */
         const place = { key: { keyID: keyID.value.trim(), privateKey: key.value.trim() } };
         if (url.value.trim() !== "") place.url = url.value.trim();
         if (authority.value.trim() !== "") place.authority = authority.value.trim();
@@ -95,10 +113,14 @@ export class Apps {
     });
   }
 
+  /**
+   * @param {string} title
+   * @param {[name: string, key: string | undefined][]} keys
+   */
   #showKeys(title, keys) {
     ask({
       title, label: "Done", isOnlyDone: true, perform: async () => {},
-      content: [element("p", {}, "They are shown now, and never again."), ...keys.flatMap(([name, key]) => [element("h3", {}, name), secret(key)])],
+      content: [element("p", {}, "They are shown now, and never again."), ...keys.flatMap(([name, key]) => [element("h3", {}, name), secret(key ?? "")])],
     });
   }
 }

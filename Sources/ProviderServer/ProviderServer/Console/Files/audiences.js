@@ -5,10 +5,13 @@ import { ask, confirm } from "./dialog.js";
 import { element, empty, field, section } from "./dom.js";
 import { AppPage, failure, items, number, when } from "./parts.js";
 
+/** @typedef {import("./shell.js").Shell} Shell */
+
 export class Audiences extends AppPage {
   title = "Audiences";
   #turn = 0;
 
+  /** @param {Shell} shell */
   constructor(shell) { super(shell, "Audiences", "New audience"); }
 
   async load() {
@@ -31,6 +34,7 @@ export class Audiences extends AppPage {
     }
   }
 
+  /** @param {API.SavedAudience} savedAudience */
   #card({ name, audience, bundleID, changedAt }) {
     const path = `/v1/audiences/${encodeURIComponent(name)}?${this.query}`;
     const count = element("p", { class: "count" }, "Counting…");
@@ -49,9 +53,17 @@ export class Audiences extends AppPage {
     };
   }
 
-  /** Asks for a new audience, or for the changes of one. Conditions that the form does not have are kept. */
+  /**
+   * Asks for a new audience, or for the changes of one. Conditions that the form does not have are kept.
+   * @param {Pick<API.SavedAudience, "name" | "audience"> | null} known
+   */
   ask(known = null) {
     const { everybody, ...audience } = known?.audience ?? {};
+    /**
+     * @param {string} name
+     * @param {string | undefined} value
+     * @param {Attributes} attributes
+     */
     const input = (name, value, attributes) => element("input", { name, autocomplete: "off", spellcheck: "false", value: value ?? null, ...attributes });
     const name = input("name", known?.name, { required: true, maxlength: 64, pattern: "[A-Za-z0-9._\\-]+", title: "Letters, digits and - _ .", disabled: known !== null, placeholder: "beta" });
     const tags = input("saved-tags", audience.tags, { placeholder: "(news && sv) && !muted" });
@@ -63,6 +75,7 @@ export class Audiences extends AppPage {
     const environment = element("select", { name: "saved-environment" }, ...[["", "Both"], ["production", "Production"], ["development", "Development"]]
       .map(([value, label]) => element("option", { value, selected: value === audience.environment }, label)));
     const conditions = () => {
+      /** @type {Record<string, any>} */
       const wanted = { ...audience, tags: tags.value.trim(), where: where.value.trim(), language: language.value.trim(), environment: environment.value };
       if (isList) wanted.users = users.value.split("\n").map((line) => line.trim()).filter((line) => line !== "");
       const document = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== "" && value?.length !== 0));
@@ -90,6 +103,10 @@ export class Audiences extends AppPage {
     });
   }
 
+  /**
+   * @param {string} name
+   * @param {string} path
+   */
   #remove(name, path) {
     confirm(`Delete the audience ${name}?`, ["Requests that name it are refused from now on.", "Messages that were sent or scheduled with it are not changed."], "Delete it", async () => {
       await none("DELETE", path);
@@ -98,14 +115,16 @@ export class Audiences extends AppPage {
   }
 }
 
+/** @type {Record<string, string>} */
 const labels = { everybody: "Everybody", tags: "Tags", where: "Expression", language: "Language", users: "Users", installations: "Installations", environment: "Environment" };
 
 /** How many names a card shows. */
 const NAMES = 20;
 
+/** @param {unknown} value */
 function text(value) {
   if (value === true) return "Yes";
   if (typeof value === "string") return element("code", {}, value);
-  const names = Array.isArray(value) ? value : Object.keys(value);
+  const names = Array.isArray(value) ? value : Object.keys(value ?? {});
   return names.length <= NAMES ? names.join(", ") : `${names.slice(0, NAMES).join(", ")} and ${number(names.length - NAMES)} more`;
 }

@@ -5,18 +5,24 @@ import { ask, confirm } from "./dialog.js";
 import { element, empty, field, section } from "./dom.js";
 import { AppPage, failure, items, query } from "./parts.js";
 
+/** @typedef {import("./shell.js").Shell} Shell */
+
+/** @typedef {"production" | "development"} Environment */
+
+/** @type {Record<Environment, string>} */
 const labels = { production: "Production", development: "Development" };
 
 export class Channels extends AppPage {
   title = "Channels";
   #turn = 0;
 
+  /** @param {Shell} shell */
   constructor(shell) { super(shell, "Channels", "New channel"); }
 
   /** The environments of the app. */
   get #environments() {
     const app = this.apps.apps.find((each) => each.bundleID === this.apps.value);
-    return Object.keys(labels).filter((name) => app?.environments[name] !== undefined);
+    return /** @type {Environment[]} */ (Object.keys(labels)).filter((name) => app?.environments[name] !== undefined);
   }
 
   async load() {
@@ -27,6 +33,7 @@ export class Channels extends AppPage {
     if (turn === this.#turn) this.list.replaceChildren(...parts);
   }
 
+  /** @param {Environment} environment */
   async #part(environment) {
     let channels;
     try {
@@ -41,6 +48,7 @@ export class Channels extends AppPage {
         element("tbody", {}, ...channels.map((channel) => this.#row(channel)))));
   }
 
+  /** @param {{ id: string, environment: string }} channel */
   #row({ id, environment }) {
     const message = new URLSearchParams({ app: this.apps.value, channel: id, environment });
     return element("tr", {},
@@ -51,6 +59,10 @@ export class Channels extends AppPage {
   }
 
   ask() {
+    /**
+     * @param {string} name
+     * @param {string[][]} choices
+     */
     const select = (name, choices) => element("select", { name }, ...choices.map(([value, label]) => element("option", { value }, label)));
     const environment = select("channel-environment", this.#environments.map((name) => [name, labels[name]]));
     const keeps = select("keeps", [["newest", "The newest message"], ["nothing", "Nothing"]]);
@@ -64,6 +76,10 @@ export class Channels extends AppPage {
     });
   }
 
+  /**
+   * @param {string} id
+   * @param {string} environment
+   */
   #remove(id, environment) {
     confirm("Delete the channel?", [`${id} gets no more messages.`, "The devices' subscriptions end. A new channel has another ID."], "Delete it", async () => {
       await none("DELETE", `/v1/channels/${encodeURIComponent(id)}?${query({ bundleID: this.apps.value, environment })}`);

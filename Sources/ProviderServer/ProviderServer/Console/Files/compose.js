@@ -1,22 +1,32 @@
 // The page "New message": the audience, the notification and its time. A dry run says who would get it before it is sent.
 
 import { json } from "./api.js";
-import { announce, element, empty, field, section } from "./dom.js";
+import { announce, element, empty, field, inside, section } from "./dom.js";
 import { AppChoice, failure, items, noApp, number } from "./parts.js";
 import { PayloadForm } from "./payloadform.js";
 import { pushTypes } from "./pushtypes.js";
 
+/** @typedef {import("./api.js").APIError} APIError */
+/** @typedef {import("./dom.js").Content} Content */
+/** @typedef {import("./shell.js").Shell} Shell */
+
 const EXAMPLE = { aps: { alert: { body: "Hello" } } };
 const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
 const RATE = 100_000;
+
+/** @typedef {HTMLInputElement} Control an input, or a select or a text area, which have the members that are used of it */
 
 export class Compose {
   title = "New message";
   element;
   #shell;
   #apps = new AppChoice(() => this.#loadAudiences().catch((error) => this.#refused(error)));
+  /** @type {API.SavedAudience[]} */
   #audiences = [];
+  /** @type {Record<string, Control>} */
   #controls = {};
+  /** @type {HTMLElement} */
+  #savedLabel = element("label");
   #payload = new PayloadForm();
   #check = element("div", { id: "check", class: "check", role: "status" });
   #result = element("div", { class: "stack" });
@@ -24,9 +34,13 @@ export class Compose {
   #body;
   #empty = element("div", { hidden: true });
   #problem = element("div");
-  /** The document that the last dry run has checked, as text, and the name under which it is sent at most once. */
+  /**
+   * The document that the last dry run has checked, and the name under which it is sent at most once.
+   * @type {{ document: object, name: string } | null}
+   */
   #checked = null;
 
+  /** @param {Shell} shell */
   constructor(shell) {
     this.#shell = shell;
     this.#body = element("div", { class: "columns" },
@@ -40,6 +54,7 @@ export class Compose {
     this.#payload.set(EXAMPLE);
   }
 
+  /** @param {string} query */
   async open(query) {
     const wanted = new URLSearchParams(query);
     try {
@@ -48,17 +63,18 @@ export class Compose {
       this.#empty.hidden = apps.length > 0;
       this.#body.hidden = apps.length === 0;
       if (apps.length === 0) this.#empty.replaceChildren(noApp(empty));
-      if (wanted.has("app")) this.#apps.value = wanted.get("app");
+      if (wanted.has("app")) this.#apps.value = wanted.get("app") ?? "";
       await this.#loadAudiences();
-      if (wanted.has("saved")) this.#controls.saved.value = wanted.get("saved");
+      if (wanted.has("saved")) this.#controls.saved.value = wanted.get("saved") ?? "";
       if (wanted.has("channel")) {
-        this.#controls.channel.value = wanted.get("channel");
+        this.#controls.channel.value = wanted.get("channel") ?? "";
         this.#controls.environment.value = wanted.get("environment") ?? "";
         this.#controls.pushType.value = "liveactivity";
         this.#showEverybody();
       }
-      if (wanted.has("user")) this.#controls.users.value = wanted.get("user");
-      if (wanted.has("from")) await this.#fill(await json("GET", `/v1/messages/${encodeURIComponent(wanted.get("from"))}?include=request`));
+      if (wanted.has("user")) this.#controls.users.value = wanted.get("user") ?? "";
+      const from = wanted.get("from");
+      if (from !== null) await this.#fill(await json("GET", `/v1/messages/${encodeURIComponent(from)}?include=request`));
       // The draft is filled in once: what a person changes stays when they come back.
       if (query !== "") history.replaceState(null, "", "#/compose");
     } catch (error) {
@@ -66,15 +82,25 @@ export class Compose {
     }
   }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   // MARK: The form
 
+  /**
+   * @param {string} name
+   * @param {"input" | "select" | "textarea"} tag
+   * @param {Content[]} children
+   */
   #control(name, tag, attributes = {}, ...children) {
-    this.#controls[name] = element(tag, { name, autocomplete: "off", spellcheck: "false", ...attributes }, ...children);
-    return this.#controls[name];
+    const control = /** @type {Control} */ (/** @type {unknown} */ (element(tag, { name, autocomplete: "off", spellcheck: "false", ...attributes }, ...children)));
+    this.#controls[name] = control;
+    return control;
   }
 
+  /**
+   * @param {string} name
+   * @param {string[][]} options
+   */
   #select(name, options) {
     return this.#control(name, "select", {}, ...options.map(([value, label]) => element("option", { value }, label)));
   }
@@ -98,19 +124,20 @@ export class Compose {
   }
 
   #savedField() {
-    this.#controls.savedField = field("Saved audience", this.#select("saved", [["", "None"]]), "wide");
-    this.#controls.savedField.hidden = true;
-    return this.#controls.savedField;
+    const saved = field("Saved audience", this.#select("saved", [["", "None"]]), "wide");
+    saved.hidden = true;
+    this.#savedLabel = saved;
+    return saved;
   }
 
   /** Shows the saved audiences of the chosen app. */
   async #loadAudiences() {
-    const { saved, savedField } = this.#controls;
+    const { saved } = this.#controls;
     const before = saved.value;
     this.#audiences = this.#apps.value === "" ? [] : await items(`/v1/audiences?bundleID=${encodeURIComponent(this.#apps.value)}`);
     saved.replaceChildren(element("option", { value: "" }, "None"), ...this.#audiences.map(({ name }) => element("option", { value: name }, name)));
     saved.value = this.#audiences.some(({ name }) => name === before) ? before : "";
-    savedField.hidden = this.#audiences.length === 0;
+    this.#savedLabel.hidden = this.#audiences.length === 0;
   }
 
   #delivery() {
@@ -119,9 +146,8 @@ export class Compose {
     time.hidden = true;
     when.addEventListener("change", () => {
       time.hidden = when.value === "now";
-      time.querySelector("span").textContent = when.value === "localTime" ? "Time there" : "Time, in this browser's time zone";
+      inside(time, "span", HTMLElement).textContent = when.value === "localTime" ? "Time there" : "Time, in this browser's time zone";
     });
-    this.#controls.timeField = time;
     return section("When and how", element("div", { class: "grid2" },
       field("When", when), time,
       field("At most a second", this.#control("rate", "input", { type: "number", min: 1, max: RATE, placeholder: "No limit" })),
@@ -136,6 +162,10 @@ export class Compose {
   }
 
   #editor() {
+    /**
+     * @param {string} name
+     * @param {string} placeholder
+     */
     const json = (name, placeholder) => this.#control(name, "textarea", { rows: 4, class: "mono", placeholder });
     return section("Payload", ...this.#payload.editor,
       element("p", { class: "hint" }, "A name in double braces, such as {{name}}, is replaced by the recipient's value."),
@@ -157,12 +187,14 @@ export class Compose {
 
   // MARK: The document
 
+  /** @param {string} name */
   #lines(name) { return this.#controls[name].value.split("\n").map((line) => line.trim()).filter((line) => line !== ""); }
 
   /** @throws Fault if a text is not JSON */
   #document() {
     const { everybody, environment, tags, where, language, when, time, rate, expiration, priority, pushType, collapseID, fallbackLanguage } = this.#controls;
     if (this.#payload.fault !== null) throw new Fault(this.#payload.fault, "/payload");
+    /** @type {Record<string, unknown>} */
     const audience = {};
     const channel = this.#controls.channel.value.trim();
     if (everybody.checked) audience.everybody = true;
@@ -177,6 +209,7 @@ export class Compose {
       if (Object.keys(audience).length === 0) throw new Fault("Choose who gets it: everybody, or at least one condition.", "/audience");
     }
     if (environment.value !== "") audience.environment = environment.value;
+    /** @type {Record<string, unknown>} */
     const document = { bundleID: this.#apps.value, audience, payload: this.#payload.payload };
     for (const name of ["texts", "values"]) {
       if (this.#controls[name].value.trim() !== "") document[name] = this.#parsed(name);
@@ -201,6 +234,7 @@ export class Compose {
     return document;
   }
 
+  /** @param {string} name */
   #parsed(name) {
     try {
       return JSON.parse(this.#controls[name].value);
@@ -209,12 +243,20 @@ export class Compose {
     }
   }
 
-  /** Takes over a message that was sent before. */
+  /**
+   * Takes over a message that was sent before.
+   * @param {API.Message} message
+   */
   async #fill({ bundleID, request }) {
     const { audience = {}, payload, texts, values, fallbackLanguage, rate, priority, pushType, collapseID, activity, quietHours, countsOpened } = request;
     this.#apps.value = bundleID;
     await this.#loadAudiences();
+    /**
+     * @param {string} name
+     * @param {unknown} value
+     */
     const set = (name, value) => { this.#controls[name].value = value === undefined ? "" : String(value); };
+    /** @param {unknown} value */
     const names = (value) => (Array.isArray(value) ? value : Object.keys(value ?? {})).join("\n");
     this.#controls.everybody.checked = audience.everybody === true;
     for (const name of ["tags", "where", "language", "environment", "channel"]) set(name, audience[name]);
@@ -226,7 +268,7 @@ export class Compose {
     set("quietTo", quietHours?.to);
     this.#controls.countsOpened.checked = countsOpened === true;
     this.#showEverybody();
-    if (texts !== undefined || values !== undefined) this.element.querySelector("details").open = true;
+    if (texts !== undefined || values !== undefined) inside(this.element, "details", HTMLDetailsElement).open = true;
     this.#payload.set(payload);
     this.#forget();
     if (audience.saved !== undefined && this.#controls.saved.value === "") {
@@ -237,14 +279,19 @@ export class Compose {
     }
   }
 
-  /** The name of a saved audience. A message that was sent has its conditions instead of the name. */
+  /**
+   * The name of a saved audience. A message that was sent has its conditions instead of the name.
+   * @param {object | undefined} conditions
+   */
   #nameOf(conditions) {
+    /** @param {object | undefined} value */
     const text = (value) => JSON.stringify(Object.entries(value ?? {}).sort());
     return this.#audiences.find(({ audience }) => text(audience) === text(conditions))?.name;
   }
 
   // MARK: The dry run
 
+  /** @param {Event} event */
   async #dryRun(event) {
     event.preventDefault();
     this.#mark(null);
@@ -262,17 +309,22 @@ export class Compose {
     }
   }
 
+  /**
+   * @param {Record<string, any>} answer
+   * @param {Record<string, any>} document
+   */
   #show({ recipients, samples }, document) {
     const count = document.audience.channel !== undefined ? "the channel"
       : `${number(recipients)} ${recipients === 1 ? "installation" : "installations"}`;
     const when = document.sendAt !== undefined || document.localTime !== undefined ? "Schedule it for" : "Send it to";
+    /** @type {HTMLButtonElement} */
     const send = element("button", { type: "button", class: "primary", onclick: () => this.#send(send) }, `${when} ${count}`);
-    const faults = samples.filter((sample) => sample.fault !== undefined).length;
+    const faults = samples.filter((/** @type {Record<string, any>} */ sample) => sample.fault !== undefined).length;
     this.#result.replaceChildren(section("Dry run",
       element("p", {}, element("strong", {}, count), " would get it now."),
       recipients === 0 ? element("p", { class: "check", "data-kind": "wait" }, "Nobody meets all conditions. Look one installation up to see its tags, its languages and its user.") : null,
       faults === 0 ? null : element("p", { class: "check", "data-kind": "bad" }, "It would fail for some of these. Give the missing values, or change the payload."),
-      ...samples.flatMap((sample) => [
+      ...samples.flatMap((/** @type {Record<string, any>} */ sample) => [
         element("h3", {}, element("a", { href: `#/installations?${new URLSearchParams({ app: document.bundleID, find: sample.installation })}` }, sample.installation)),
         sample.fault === undefined ? element("pre", { tabindex: 0, "aria-label": `Payload for ${sample.installation}` }, JSON.stringify(sample.payload, null, 2))
           : element("p", { class: "problem" }, sample.fault),
@@ -282,6 +334,7 @@ export class Compose {
     announce(`${count} would get it.`);
   }
 
+  /** @param {HTMLButtonElement} button */
   async #send(button) {
     if (this.#checked === null) return;
     button.disabled = true;
@@ -305,8 +358,9 @@ export class Compose {
     this.#result.replaceChildren();
   }
 
+  /** @param {APIError | Fault} error */
   #refused(error) {
-    if (error.status === 401) {
+    if ("status" in error && error.status === 401) {
       this.#shell.fail(error);
       return;
     }
@@ -314,21 +368,28 @@ export class Compose {
     this.#mark(error.pointer);
   }
 
+  /**
+   * @param {string | null} kind
+   * @param {string} text
+   */
   #say(kind, text) {
     if (kind === null) delete this.#check.dataset.kind;
     else this.#check.dataset.kind = kind;
     this.#check.replaceChildren(...text === "" ? [] : [element("p", {}, text)]);
   }
 
-  /** Marks the control that a JSON pointer leads to, and gives it the focus. */
+  /**
+   * Marks the control that a JSON pointer leads to, and gives it the focus.
+   * @param {string | null | undefined} pointer
+   */
   #mark(pointer) {
     for (const control of this.element.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
     if (pointer === null || pointer === undefined) return;
     const [, first, second] = pointer.split("/");
     const name = first === "audience" ? second ?? "tags" : first === "sendAt" || first === "localTime" ? "time"
       : first === "quietHours" ? (second === "from" ? "quietFrom" : "quietTo") : first;
-    const control = first === "payload" ? this.#payload.text : this.#controls[name];
-    if (control === undefined) return;
+    const control = first === "payload" ? this.#payload.text : this.#controls[name] ?? null;
+    if (control === null) return;
     control.closest("details")?.setAttribute("open", "");
     control.setAttribute("aria-invalid", "true");
     control.focus();
@@ -336,6 +397,10 @@ export class Compose {
 }
 
 class Fault extends Error {
+  /**
+   * @param {string} message
+   * @param {string} pointer
+   */
   constructor(message, pointer) {
     super(message);
     this.pointer = pointer;

@@ -5,11 +5,14 @@ import { ask, confirm } from "./dialog.js";
 import { element, empty, field, section } from "./dom.js";
 import { AppPage, failure, items, Poll, secret, when } from "./parts.js";
 
+/** @typedef {import("./shell.js").Shell} Shell */
+
 /** How often the logs are read, in milliseconds. */
 const PACE = 3000;
 /** How many events of a hook are shown. */
 const SHOWN = 20;
 
+/** @type {Record<string, string>} */
 const kinds = { delivered: "good", waiting: "wait", "given up": "bad" };
 
 export class Hooks extends AppPage {
@@ -17,18 +20,20 @@ export class Hooks extends AppPage {
   #shown = "";
   #poll = new Poll((isCurrent) => this.#load(isCurrent));
 
+  /** @param {Shell} shell */
   constructor(shell) { super(shell, "Hooks", "New hook"); }
 
   load() { this.#poll.start(); }
 
   close() { this.#poll.stop(); }
 
+  /** @param {() => boolean} isCurrent */
   async #load(isCurrent) {
     try {
       const hooks = await items(`/v1/hooks?${this.query}`);
       const logs = await Promise.all(hooks.map((hook) => items(`/v1/hooks/${hook.id}/deliveries?${this.query}&limit=${SHOWN}`)));
       // Draw only changes, and give the focus back to the button that a new one replaces.
-      const focused = this.list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+      const focused = this.list.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
       const text = JSON.stringify([hooks, logs]);
       if (!isCurrent() || text === this.#shown) return PACE;
       this.#shown = text;
@@ -43,6 +48,10 @@ export class Hooks extends AppPage {
     return PACE;
   }
 
+  /**
+   * @param {API.Hook} hook
+   * @param {API.Delivery[]} log
+   */
   #card(hook, log) {
     return section(hook.url,
       log.length === 0 ? element("p", { class: "hint" }, "No event was sent to it yet.")
@@ -60,12 +69,13 @@ export class Hooks extends AppPage {
         this.#poll.start();
         ask({
           title: "The secret of the hook", label: "Done", isOnlyDone: true, perform: async () => {},
-          content: [element("p", {}, "The receiver checks the events' signatures with it. It is shown now, and never again."), secret(made.secret)],
+          content: [element("p", {}, "The receiver checks the events' signatures with it. It is shown now, and never again."), secret(made.secret ?? "")],
         });
       },
     });
   }
 
+  /** @param {API.Hook} hook */
   #remove(hook) {
     confirm("Delete the hook?", [`${hook.url} receives no more events.`, "Events that wait for another attempt are dropped, and the log is deleted."], "Delete it", async () => {
       await none("DELETE", `/v1/hooks/${hook.id}?${this.query}`);
@@ -74,6 +84,7 @@ export class Hooks extends AppPage {
   }
 }
 
+/** @param {API.Delivery} event */
 function row(event) {
   const attempts = event.attempts === 1 ? "1 attempt" : `${event.attempts.toLocaleString()} attempts`;
   const why = event.cause ?? (event.status === undefined ? "" : `Status ${event.status}`);

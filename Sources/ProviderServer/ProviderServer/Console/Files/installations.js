@@ -5,6 +5,8 @@ import { confirm } from "./dialog.js";
 import { announce, element, empty, field, section } from "./dom.js";
 import { AppChoice, download, failure, items, noApp, query, when } from "./parts.js";
 
+/** @typedef {import("./shell.js").Shell} Shell */
+
 /** The characters of an identifier. */
 const IDENTIFIER = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -19,6 +21,7 @@ export class Installations {
   #result = element("div", { class: "stack" });
   #turn = 0;
 
+  /** @param {Shell} shell */
   constructor(shell) {
     this.#shell = shell;
     this.#form = element("form", { role: "search", "aria-label": "Look up", onsubmit: (event) => { event.preventDefault(); this.#search(); } },
@@ -29,6 +32,7 @@ export class Installations {
       this.#form, this.#result);
   }
 
+  /** @param {string} query */
   async open(query) {
     const wanted = new URLSearchParams(query);
     let apps;
@@ -43,12 +47,12 @@ export class Installations {
       this.#result.replaceChildren(noApp(empty));
       return;
     }
-    if (wanted.has("app")) this.#apps.value = wanted.get("app");
-    if (wanted.has("find")) this.#text.value = wanted.get("find");
+    this.#apps.value = wanted.get("app") ?? this.#apps.value;
+    this.#text.value = wanted.get("find") ?? this.#text.value;
     await this.#show();
   }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   /** What is searched for is a part of the address, so that it can be kept and passed on. */
   #search() {
@@ -77,6 +81,10 @@ export class Installations {
     }
   }
 
+  /**
+   * @param {string} bundleID
+   * @param {string} id
+   */
   async #byID(bundleID, id) {
     if (!IDENTIFIER.test(id)) return [];
     try {
@@ -87,16 +95,23 @@ export class Installations {
     }
   }
 
+  /** @param {API.Installation} installation */
   #card(installation) {
     const { id, user, environment, languages, timeZone, tags, appTags, appVersion, values, appValues, deviceToken, tokens, activities, registeredAt, changedAt, ended } = installation;
+    /** @param {unknown} value */
     const code = (value) => (value === undefined ? null : element("code", {}, JSON.stringify(value)));
+    /** @param {Record<string, string> | undefined} tokens */
     const pairs = (tokens) => Object.entries(tokens ?? {}).map(([name, token]) => `${name}: ${token}`);
-    const list = (name, words) => [name, words.length === 0 ? null : element("ul", { class: "tags" }, ...words.map((word) => element("li", {}, word)))];
+    /**
+     * @param {string} name
+     * @param {string[]} [words]
+     */
+    const list = (name, words = []) => [name, words.length === 0 ? null : element("ul", { class: "tags" }, ...words.map((word) => element("li", {}, word)))];
     const facts = [
       ["User", user], ["Environment", environment], list("Languages", languages), ["Time zone", timeZone], list("Tags", tags), list("Tags of the app", appTags ?? []), ["App version", appVersion],
       ["Values", code(values)], ["Values of the app", code(appValues)], ["Device token", element("code", {}, deviceToken)],
       list("Tokens of services", pairs(tokens)), list("Live Activities", pairs(activities)),
-      ["Registered", when(registeredAt)], ["Changed", when(changedAt)],
+      ["Registered", registeredAt === undefined ? "" : when(registeredAt)], ["Changed", changedAt === undefined ? "" : when(changedAt)],
     ];
     const state = ended === undefined ? element("span", { class: "badge", "data-kind": "good" }, "Active") : element("span", { class: "badge", "data-kind": "bad" }, "Ended");
     const card = section(id,
@@ -108,10 +123,11 @@ export class Installations {
       element("div", { class: "actions" },
         user === undefined ? null : element("a", { class: "button", href: `#/compose?${new URLSearchParams({ app: installation.bundleID, user })}` }, "Send to the user"),
         element("button", { type: "button", class: "danger", "aria-label": `Remove ${id}`, onclick: () => this.#remove(installation) }, "Remove")));
-    card.firstChild.append(" ", state);
+    card.querySelector("h2")?.append(" ", state);
     return card;
   }
 
+  /** @param {API.Installation} installation */
   #remove({ id, bundleID }) {
     confirm(`Remove the installation ${id}?`, ["It gets no more messages, until the app registers it again at its next launch.", "Its outcomes stay in the lists of the messages."],
       "Remove it", async () => {

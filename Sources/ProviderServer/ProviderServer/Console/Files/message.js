@@ -6,11 +6,20 @@ import { announce, element, empty, field, section } from "./dom.js";
 import { done, download, failure, isOver, number, Poll, query, showProgress, showState, states, when } from "./parts.js";
 import { duration } from "./time.js";
 
+/** @typedef {import("./api.js").APIError} APIError */
+/** @typedef {import("./shell.js").Shell} Shell */
+
 /** How often the message is read, in milliseconds: while it is being sent, and otherwise. */
 const [FAST, SLOW] = [1000, 5000];
 /** How many recipients are shown at once. */
 const PAGE = 100;
 const RATE = 100_000;
+
+/**
+ * The parts of the page that change.
+ * @typedef {Record<"problem" | "badge" | "share" | "pace" | "cause" | "outcomes" | "result", HTMLElement>
+ *   & Record<"pause" | "resume" | "rate" | "cancel", HTMLButtonElement> & { bar: HTMLProgressElement }} Parts
+ */
 
 export class Message {
   title = "Message";
@@ -18,25 +27,41 @@ export class Message {
   element = element("section", { class: "page detail", "aria-labelledby": "message-title" });
   #shell;
   #reasons;
-  #id = null;
+  #id = "";
+  /** @type {API.Message | null} */
   #message = null;
+  /** @type {number | null} */
   #recipients = null;
   /** Whether the app says when the notification is opened, also long after it was sent. */
   #isOpenedLater = false;
-  /** The count and the time of the last reading, to compute how many are sent a second. */
+  /**
+   * The count and the time of the last reading, to compute how many are sent a second.
+   * @type {{ message: API.Message, now: number, count: number, text?: string } | null}
+   */
   #before = null;
   #poll = new Poll((isCurrent) => this.#load(isCurrent));
+  /** @type {Parts | null} */
   #parts = null;
+  /** @type {Recipients | null} */
   #list = null;
 
+  /**
+   * @param {Shell} shell
+   * @param {Map<string, API.Reason>} reasons
+   */
   constructor(shell, reasons) {
     this.#shell = shell;
     this.#reasons = reasons;
   }
 
+  /**
+   * @param {string} query
+   * @param {string} id
+   */
   open(query, id) {
     if (id !== this.#id) {
-      [this.#id, this.#message, this.#recipients, this.#before, this.#parts] = [id, null, null, null, null];
+      this.#id = id;
+      this.#message = this.#recipients = this.#before = this.#parts = null;
       this.element.replaceChildren(element("h1", { id: "message-title", tabindex: -1 }, "Message"));
     }
     this.#poll.start();
@@ -44,14 +69,16 @@ export class Message {
 
   close() { this.#poll.stop(); }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   get #path() { return `/v1/messages/${encodeURIComponent(this.#id)}`; }
 
   // MARK: Reading
 
+  /** @param {() => boolean} isCurrent */
   async #load(isCurrent) {
     const isFirst = this.#parts === null;
+    /** @type {API.Message} */
     let message;
     try {
       message = await json("GET", isFirst ? `${this.#path}?include=request` : this.#path);
@@ -72,11 +99,15 @@ export class Message {
     return isOver(message) && !this.#isOpenedLater ? null : message.state === "running" ? FAST : SLOW;
   }
 
-  /** The server counts the recipients when it begins to send. */
+  /**
+   * The server counts the recipients when it begins to send.
+   * @param {API.Message} message
+   */
   #count(message) {
     this.#recipients = isOver(message) ? done(message) : message.total ?? null;
   }
 
+  /** @param {APIError} error */
   #fail(error) {
     if (error.status === 404) {
       this.element.replaceChildren(back(), empty("There is no such message", "It may belong to an app that was deleted."),
@@ -91,7 +122,12 @@ export class Message {
 
   // MARK: What is shown
 
+  /** @param {API.Message} message */
   #build(message) {
+    /**
+     * @param {string} label
+     * @param {() => unknown} perform
+     */
     const button = (label, perform, className = "") => element("button", { type: "button", class: className, onclick: perform }, label);
     const parts = {
       problem: element("div"), badge: element("span", { class: "badge" }), bar: element("progress", { "aria-label": "Progress" }),
@@ -102,7 +138,7 @@ export class Message {
     };
     this.#parts = parts;
     this.title = message.title ?? "Message";
-    this.#list = new Recipients(this.#shell, this.#path, () => this.#message);
+    this.#list = new Recipients(this.#shell, this.#path, message);
     this.element.replaceChildren(back(),
       element("div", { class: "heading" }, element("h1", { id: "message-title", tabindex: -1 }, this.title), parts.badge,
         element("div", { class: "push actions" },
@@ -115,7 +151,9 @@ export class Message {
     this.#shell.showTitle();
   }
 
+  /** @param {API.Message} message */
   #show(message) {
+    if (this.#parts === null) return;
     const { badge, bar, share, pace, cause, problem } = this.#parts;
     problem.replaceChildren();
     showState(badge, message);
@@ -129,9 +167,10 @@ export class Message {
     if (!cause.hidden) cause.replaceChildren(element("strong", {}, message.state === "paused" ? "Paused by the server" : "Waiting"), element("p", {}, message.cause));
     this.#showButtons(message);
     this.#showOutcomes(message);
-    this.#list.change(message);
+    this.#list?.change(message);
   }
 
+  /** @param {API.Message} message */
   #share(message) {
     const total = this.#recipients;
     const isWhole = total !== null && !isOver(message) && total > 0;
@@ -140,6 +179,7 @@ export class Message {
     return `${number(done(message))}${of} recipients have an outcome${percent}: ${number(message.accepted)} accepted, ${number(message.failed)} failed.`;
   }
 
+  /** @param {API.Message} message */
   #pace(message) {
     const now = performance.now();
     const before = this.#before;
@@ -149,11 +189,14 @@ export class Message {
     if (message.state !== "running" || before === null || before.message === message) return message.state === "running" ? before?.text ?? limit : limit;
     const speed = Math.max(0, done(message) - before.count) / ((now - before.now) / 1000);
     const left = this.#recipients === null || speed < 1 ? "" : ` About ${duration(Math.ceil((this.#recipients - done(message)) / speed) * 1000)} left.`;
-    this.#before.text = `${number(Math.round(speed))} a second now. ${limit}${left}`;
-    return this.#before.text;
+    const text = `${number(Math.round(speed))} a second now. ${limit}${left}`;
+    this.#before = { message, now, count: done(message), text };
+    return text;
   }
 
+  /** @param {API.Message} message */
   #showButtons(message) {
+    if (this.#parts === null) return;
     const { pause, resume, rate, cancel } = this.#parts;
     const isActive = document.activeElement;
     pause.hidden = message.state !== "running" && message.state !== "scheduled";
@@ -164,26 +207,32 @@ export class Message {
     else if (isActive === resume && resume.hidden && !pause.hidden) pause.focus();
   }
 
+  /** @param {API.Message} message */
   #showOutcomes(message) {
+    if (this.#parts === null) return;
+    /** @type {[string | null, number, string, string][]} */
     const rows = [["", message.accepted, "accepted", "The service accepted the notification."],
-      ...message.opened > 0 ? [[null, message.opened, "Opened", "The app said that the user opened it."]] : [],
-      ...Object.entries(message.failedByReason).sort(([, a], [, b]) => b - a)
-        .map(([reason, count]) => [reason, count, reason, this.#reasons.get(reason)?.meaning ?? meanings[reason.split(":")[0]] ?? ""])];
+    ];
+    if (message.opened > 0) rows.push([null, message.opened, "Opened", "The app said that the user opened it."]);
+    for (const [reason, count] of Object.entries(message.failedByReason).sort(([, a], [, b]) => b - a)) {
+      rows.push([reason, count, reason, this.#reasons.get(reason)?.meaning ?? meanings[reason.split(":")[0]] ?? ""]);
+    }
     const text = JSON.stringify(rows);
     if (this.#parts.outcomes.dataset.rows === text) return;
     this.#parts.outcomes.dataset.rows = text;
     this.#parts.outcomes.replaceChildren(element("table", { class: "outcomes", "aria-label": "Outcomes" },
       element("thead", {}, element("tr", {}, ...["Outcome", "Recipients"].map((name) => element("th", { scope: "col" }, name)))),
       element("tbody", {}, ...rows.map(([reason, count, name, meaning]) => element("tr", {},
-        element("td", {}, reason === null ? name : element("button", { type: "button", class: "link", onclick: () => this.#list.choose(reason === "" ? "accepted" : `reason ${reason}`) },
+        element("td", {}, reason === null ? name : element("button", { type: "button", class: "link", onclick: () => this.#list?.choose(reason === "" ? "accepted" : `reason ${reason}`) },
           reason === "" ? "Accepted" : name), element("p", { class: "hint" }, meaning)),
         element("td", {}, number(count)))))));
   }
 
   // MARK: Changing
 
+  /** @param {"pause" | "resume"} change */
   async #change(change) {
-    const { result } = this.#parts;
+    const result = this.#parts?.result ?? element("p");
     result.textContent = "";
     try {
       await json("POST", `${this.#path}/${change}`, {});
@@ -195,7 +244,7 @@ export class Message {
   }
 
   #askToCancel() {
-    const left = this.#recipients === null ? null : Math.max(0, this.#recipients - done(this.#message));
+    const left = this.#recipients === null || this.#message === null ? null : Math.max(0, this.#recipients - done(this.#message));
     confirm("Cancel the message?", [
       left === null ? "Nothing more is sent." : `About ${number(left)} recipients will not get it.`,
       "It cannot be resumed. To stop for a while, pause it instead.",
@@ -206,7 +255,7 @@ export class Message {
   }
 
   #askForRate() {
-    const rate = element("input", { name: "rate", type: "number", min: 1, max: RATE, value: this.#message.rate ?? null, placeholder: "No limit" });
+    const rate = element("input", { name: "rate", type: "number", min: 1, max: RATE, value: this.#message?.rate ?? null, placeholder: "No limit" });
     ask({
       title: "Change the rate", label: "Change it", content: [field("Notifications a second; empty for no limit", rate)],
       perform: async () => {
@@ -217,7 +266,10 @@ export class Message {
   }
 }
 
-/** What the server's own reasons mean. */
+/**
+ * What the server's own reasons mean.
+ * @type {Record<string, string>}
+ */
 const meanings = {
   NoDeviceToken: "The installation has no device token for the service that the message goes to.",
   MissingValue: "The recipient has no value for this name of the template.",
@@ -226,9 +278,16 @@ const meanings = {
 
 function back() { return element("a", { class: "back", href: "#/messages" }, "← Messages"); }
 
-/** What the sender asked for. */
+/**
+ * What the sender asked for.
+ * @param {Record<string, any>} request
+ */
 function request({ audience = {}, payload, texts, fallbackLanguage, values, bundleID, rate, ...headers }) {
   const facts = [["Audience", JSON.stringify(audience, null, 2)], ...Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])];
+  /**
+   * @param {string} name
+   * @param {unknown} value
+   */
   const block = (name, value) => value === undefined ? [] : [element("h3", {}, name), element("pre", { tabindex: 0, "aria-label": name }, JSON.stringify(value, null, 2))];
   return section("Message", element("dl", {}, ...facts.flatMap(([name, text]) =>
     [element("dt", {}, name), element("dd", { class: "mono" }, text.length > 2000 ? `${text.slice(0, 2000)}…` : text)])),
@@ -247,13 +306,19 @@ class Recipients {
   #empty = element("p", { class: "hint" });
   #more = element("button", { type: "button", hidden: true, onclick: () => this.#load(this.#next) }, "Show more");
   #links = element("div", { class: "actions push" });
+  /** @type {string | null} */
   #next = null;
   #count = 0;
   #turn = 0;
+  /** @type {string | null} */
   #seen = null;
   #message;
 
-  /** @param message returns the message */
+  /**
+   * @param {Shell} shell
+   * @param {string} path
+   * @param {API.Message} message
+   */
   constructor(shell, path, message) {
     this.#shell = shell;
     this.#path = path;
@@ -262,12 +327,16 @@ class Recipients {
       this.#table, this.#empty, element("div", { class: "actions" }, this.#more));
   }
 
-  /** The message has changed: shows its reasons, and its recipients as long as all of them fit on the first page. */
+  /**
+   * The message has changed: shows its reasons, and its recipients as long as all of them fit on the first page.
+   * @param {API.Message} message
+   */
   change(message) {
     const wanted = ["", "accepted", "failed", ...Object.keys(message.failedByReason).sort().map((reason) => `reason ${reason}`)];
     const known = [...this.#filter.options].map((option) => option.value);
     if (wanted.join("\n") !== known.join("\n")) {
       const before = this.#filter.value;
+      /** @type {Record<string, string>} */
       const labels = { "": "All", accepted: "Accepted", failed: "Failed" };
       this.#filter.replaceChildren(...wanted.map((value) => element("option", { value }, labels[value] ?? value.slice(7))));
       this.#filter.value = wanted.includes(before) ? before : "";
@@ -278,6 +347,7 @@ class Recipients {
     this.#load();
   }
 
+  /** @param {string} value */
   choose(value) {
     this.#filter.value = value;
     this.#load();
@@ -285,25 +355,28 @@ class Recipients {
     this.#filter.focus({ preventScroll: true });
   }
 
+  /** @returns {Record<string, string>} */
   get #query() {
     const { value } = this.#filter;
     return value === "" ? {} : value.startsWith("reason ") ? { reason: value.slice(7) } : { outcome: value };
   }
 
+  /** @param {string | null} after */
   async #load(after = null) {
     this.#turn += 1;
     const turn = this.#turn;
     const path = `${this.#path}/outcomes`;
     this.#links.replaceChildren(download("CSV", path, { ...this.#query, format: "csv" }), download("NDJSON", path, { ...this.#query, format: "ndjson" }));
+    /** @type {Answer<"GET", "/v1/messages/x/outcomes">} */
     let page;
     try {
-      page = await json("GET", `${path}?${query({ ...this.#query, limit: PAGE, ...after === null ? {} : { after } })}`);
+      page = /** @type {typeof page} */ (await json("GET", `${path}?${query({ ...this.#query, limit: PAGE, ...after === null ? {} : { after } })}`));
     } catch (error) {
       if (turn === this.#turn) this.#empty.replaceChildren(failure(this.#shell, error, () => this.#load(after)));
       return;
     }
     if (turn !== this.#turn) return;
-    const rows = page.items.map((item) => row(item, this.#message().bundleID));
+    const rows = page.items.map((item) => row(item, this.#message.bundleID));
     if (after === null) this.#rows.replaceChildren(...rows);
     else this.#rows.append(...rows);
     this.#count = this.#rows.children.length;
@@ -315,6 +388,10 @@ class Recipients {
   }
 }
 
+/**
+ * @param {API.Outcome} item
+ * @param {string} bundleID
+ */
 function row(item, bundleID) {
   return element("tr", {},
     element("td", {}, item.installation === undefined ? element("span", { class: "hint" }, "Deleted since")

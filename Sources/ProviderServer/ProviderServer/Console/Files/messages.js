@@ -1,19 +1,25 @@
 // The page "Messages": all messages, the newest first, with their progress.
 
 import { json } from "./api.js";
-import { element, empty, field, moment } from "./dom.js";
+import { element, empty, field, inside, moment } from "./dom.js";
 import { cell, List, setText } from "./list.js";
 import { AppChoice, done, failure, isOver, noApp, number, Poll, query, showProgress, showState, when } from "./parts.js";
+
+/** @typedef {import("./shell.js").Page} Page */
+/** @typedef {import("./shell.js").Shell} Shell */
 
 /** How often the list is read, in milliseconds: while something is being sent, and otherwise. */
 const [FAST, SLOW] = [1500, 5000];
 /** How many messages the list begins with, and how many it can have. */
 const [FIRST, MOST] = [100, 1000];
 
+/** @typedef {{ key: string, message: API.Message, recipients: number | null }} MessageRow */
+
 export class Messages {
   title = "Messages";
   element;
   #shell;
+  /** @type {AppChoice} */
   #apps = new AppChoice(() => this.#poll.start(), "All apps");
   #list;
   #count = element("p", { class: "count" });
@@ -21,8 +27,10 @@ export class Messages {
   #empty = element("div", { hidden: true });
   #older = element("button", { type: "button", hidden: true, onclick: () => this.#more() }, "Show older messages");
   #limit = FIRST;
+  /** @type {Poll} */
   #poll = new Poll((isCurrent) => this.#load(isCurrent));
 
+  /** @param {Shell} shell */
   constructor(shell) {
     this.#shell = shell;
     this.#list = new List({
@@ -40,10 +48,13 @@ export class Messages {
 
   close() { this.#poll.stop(); }
 
-  /** When a person comes back from a message's page, gives its row the focus again. */
+  /**
+   * When a person comes back from a message's page, gives its row the focus again.
+   * @param {Page} before
+   */
   focus(before) {
     if (before.section === "messages") this.#list.focus();
-    else this.element.querySelector("h1").focus();
+    else this.element.querySelector("h1")?.focus();
   }
 
   #more() {
@@ -51,6 +62,7 @@ export class Messages {
     this.#poll.start();
   }
 
+  /** @param {() => boolean} isCurrent */
   async #load(isCurrent) {
     const app = this.#apps.value;
     let page;
@@ -67,6 +79,7 @@ export class Messages {
     return page.items.some((message) => message.state === "running") ? FAST : SLOW;
   }
 
+  /** @param {Answer<"GET", "/v1/messages">} page */
   #show(page) {
     const isEmpty = page.items.length === 0;
     this.#list.element.hidden = isEmpty;
@@ -85,6 +98,7 @@ export class Messages {
   }
 }
 
+/** @param {MessageRow} messageRow */
 function make({ message }) {
   return [
     cell("time", when(message.createdAt)), cell("app", element("span", {}, message.bundleID)),
@@ -94,10 +108,14 @@ function make({ message }) {
   ];
 }
 
+/**
+ * @param {HTMLElement} shown
+ * @param {MessageRow} messageRow
+ */
 function update(shown, { message, recipients }) {
   setText(shown, ".title a", message.title ?? `Message ${message.id.slice(0, 8)}`);
-  showState(shown.querySelector(".badge"), message);
-  const bar = shown.querySelector("progress");
+  showState(inside(shown, ".badge", HTMLElement), message);
+  const bar = inside(shown, "progress", HTMLProgressElement);
   bar.hidden = message.state === "scheduled" || message.state === "cancelled";
   showProgress(bar, message, isOver(message) ? done(message) : recipients);
   const failed = message.failed === 0 ? "" : `, ${number(message.failed)} failed`;

@@ -7,6 +7,9 @@ import { exactTime } from "./time.js";
 import { endForwarding, forward } from "./upstreams.js";
 import { short } from "./words.js";
 
+/** @typedef {import("./dom.js").Content} Content */
+/** @typedef {import("./feed.js").Feed} Feed */
+
 /** The maximum number of devices that the page loads, to say how many a deletion affects. */
 const DEVICES = 5000;
 
@@ -16,8 +19,10 @@ export class Accounts {
   #feed;
   #teams = element("div", { class: "stack" });
   #count = element("p", { class: "count" });
+  /** @type {{ teams: API.Team[], apps: API.App[], keys: API.Key[], certificates: API.Certificate[], devices: API.Device[] }} */
   #all = { teams: [], apps: [], keys: [], certificates: [], devices: [] };
 
+  /** @param {Feed} feed */
   constructor(feed) {
     this.#feed = feed;
     this.element = element("section", { class: "page scroll", "aria-labelledby": "accounts-title" },
@@ -29,7 +34,7 @@ export class Accounts {
 
   open() { this.#load(); }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   async #load() {
     try {
@@ -47,9 +52,18 @@ export class Accounts {
       : teams.map((team) => this.#team(team))));
   }
 
+  /** @param {API.Team} team */
   #team(team) {
+    /**
+     * @template {{ teamID?: string }} T
+     * @param {T[]} items
+     */
     const of = (items) => items.filter((item) => item.teamID === team.teamID);
     const id = `team-${team.teamID}`;
+    /**
+     * @param {string} label
+     * @param {() => unknown} perform
+     */
     const button = (label, perform, className = "") => element("button", { type: "button", class: className, onclick: perform, "aria-describedby": id }, label);
     return element("section", { class: "card team", "aria-labelledby": id },
       element("div", { class: "heading" }, element("h2", { id }, team.name), element("code", {}, team.teamID),
@@ -62,8 +76,14 @@ export class Accounts {
 
   // MARK: Rows
 
+  /** @param {API.App} app */
   #app(app) {
     const devices = this.#devicesWith([app.bundleID]);
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {unknown} [body]
+     */
     const perform = (method, path, body) => this.#perform(method, path, body);
     const upstreams = (app.upstreams ?? []).map(({ environment, url }) => `, ${environment} forwarded to ${url}`).join("");
     return item(element("strong", {}, app.bundleID), `${counted(devices.length, "device")}${this.#more()}${upstreams}`,
@@ -73,12 +93,14 @@ export class Accounts {
       remove("Delete", app.bundleID, () => this.#deleteApp(app)));
   }
 
+  /** @param {API.Key} key */
   #key(key) {
     const scope = [...key.environments, ...(key.bundleIDs ?? [])].join(", ");
     return item(element("code", {}, key.keyID), scope,
       key.revoked === undefined ? remove("Revoke", key.keyID, () => this.#revokeKey(key)) : revoked(key.revoked));
   }
 
+  /** @param {API.Certificate} certificate */
   #certificate(certificate) {
     return item(element("span", {}, element("strong", {}, certificate.bundleID), " ", element("code", { title: certificate.serial }, short(certificate.serial, 8))),
       element("span", {}, `${certificate.environments.join(", ")}, valid until `,
@@ -88,6 +110,7 @@ export class Accounts {
 
   // MARK: The effects of deleting and revoking
 
+  /** @param {string[]} bundleIDs */
   #devicesWith(bundleIDs) {
     return this.#all.devices.filter((device) => device.apps.some((app) => bundleIDs.includes(app.bundleID)));
   }
@@ -95,18 +118,24 @@ export class Accounts {
   /** Follows a number of devices if the page has not loaded all devices. */
   #more() { return this.#all.devices.length >= DEVICES ? " or more" : ""; }
 
+  /** @param {string[]} bundleIDs */
   #waiting(bundleIDs) {
     return this.#all.devices.flatMap((device) => device.apps).filter((app) => bundleIDs.includes(app.bundleID))
       .reduce((sum, app) => sum + app.waiting, 0);
   }
 
-  /** A sentence that says how much a key or certificate was used lately, according to the journal. */
+  /**
+   * A sentence that says how much a key or certificate was used lately, according to the journal.
+   * @param {string} name
+   * @param {(request: API.RecordedRequest) => boolean} isIt
+   */
   #use(name, isIt) {
     const rows = this.#feed.model.rows.filter((row) => row.request !== null && isIt(row.request));
     return rows.length === 0 ? `Nobody has used this ${name} lately.`
-      : element("span", {}, `It sent ${counted(rows.length, "notification")} of the last ${this.#feed.model.rows.length.toLocaleString()}, the last one at `, moment(rows.at(-1).time), ".");
+      : element("span", {}, `It sent ${counted(rows.length, "notification")} of the last ${this.#feed.model.rows.length.toLocaleString()}, the last one at `, moment(rows[rows.length - 1].time), ".");
   }
 
+  /** @param {API.Team} team */
   #deleteTeam(team) {
     const { bundleIDs } = team;
     const keys = this.#all.keys.filter((key) => key.teamID === team.teamID && key.revoked === undefined);
@@ -118,6 +147,7 @@ export class Accounts {
     ], "Delete the team", () => this.#perform("DELETE", `/v1/teams/${team.teamID}`));
   }
 
+  /** @param {API.App} app */
   #deleteApp(app) {
     const certificates = this.#all.certificates.filter((each) => each.bundleID === app.bundleID && each.revoked === undefined);
     const waiting = this.#waiting([app.bundleID]);
@@ -128,6 +158,7 @@ export class Accounts {
     ], "Delete the app", () => this.#perform("DELETE", `/v1/apps/${encodeURIComponent(app.bundleID)}`));
   }
 
+  /** @param {API.Key} key */
   #revokeKey(key) {
     confirm(`Revoke the key ${key.keyID}?`, [
       "Requests with this key are rejected from now on, also on open connections: 403 InvalidProviderToken.",
@@ -136,6 +167,7 @@ export class Accounts {
     ], "Revoke the key", () => this.#perform("DELETE", `/v1/keys/${key.keyID}`));
   }
 
+  /** @param {API.Certificate} certificate */
   #revokeCertificate(certificate) {
     confirm("Revoke the certificate?", [
       `It is for ${certificate.bundleID}. Requests with it are rejected from now on, also on open connections.`,
@@ -144,6 +176,11 @@ export class Accounts {
     ], "Revoke the certificate", () => this.#perform("DELETE", `/v1/certificates/${certificate.serial}`));
   }
 
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   */
   async #perform(method, path, body) {
     const answer = await json(method, path, body);
     await this.#load();
@@ -161,6 +198,7 @@ export class Accounts {
     });
   }
 
+  /** @param {API.Team} team */
   #newApp(team) {
     const id = element("input", { name: "bundleID", required: true, autocomplete: "off", spellcheck: "false", placeholder: "com.example.shop" });
     ask({
@@ -169,6 +207,7 @@ export class Accounts {
     });
   }
 
+  /** @param {API.Team} team */
   #newKey(team) {
     const environment = element("select", { name: "environment" }, ...[["", "Both"], ["development", "Development"], ["production", "Production"]]
       .map(([value, label]) => element("option", { value }, label)));
@@ -182,6 +221,7 @@ export class Accounts {
     });
   }
 
+  /** @param {API.Team} team */
   #newCertificate(team) {
     const apps = this.#all.apps.filter((app) => app.teamID === team.teamID);
     const app = element("select", { name: "bundleID" }, ...apps.map((each) => element("option", { value: each.bundleID }, each.bundleID)));
@@ -197,29 +237,56 @@ export class Accounts {
   }
 }
 
-/** `members`, and those of `others` whose text is not empty. */
+/**
+ * `members`, and those of `others` whose text is not empty.
+ * @param {Record<string, unknown>} members
+ * @param {Record<string, string>} others
+ */
 function withText(members, others) {
   return { ...members, ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== "")) };
 }
 
+/**
+ * @param {string} name
+ * @param {Content} button
+ * @param {Content[]} rows
+ * @param {string} nothing
+ */
 function group(name, button, rows, nothing) {
   return element("div", { class: "group" }, element("div", { class: "heading" }, element("h3", {}, name), button),
     rows.length === 0 ? element("p", { class: "hint" }, nothing) : element("ul", { class: "plain" }, ...rows));
 }
 
+/**
+ * @param {Content} name
+ * @param {Content} facts
+ * @param {Content[]} actions
+ */
 function item(name, facts, ...actions) {
   return element("li", { class: "item" }, name, element("span", { class: "hint" }, facts), element("span", { class: "item-actions" }, ...actions));
 }
 
+/**
+ * @param {string} label
+ * @param {string} name
+ * @param {() => unknown} perform
+ */
 function remove(label, name, perform) {
   return element("button", { type: "button", class: "quiet danger", "aria-label": `${label} ${name}`, onclick: perform }, label);
 }
 
+/** @param {number} time */
 function revoked(time) {
   return element("span", { class: "badge", "data-outcome": "rejected" }, "Revoked ", moment(time));
 }
 
-/** Offers a secret for download. The page forgets it when the dialog closes. */
+/**
+ * Offers a secret for download. The page forgets it when the dialog closes.
+ * @param {string} title
+ * @param {string} file
+ * @param {string} text
+ * @param {string} hint
+ */
 function download(title, file, text, hint) {
   const address = URL.createObjectURL(new Blob([text], { type: "application/x-pem-file" }));
   const note = element("p", { class: "hint", role: "status" });
@@ -229,7 +296,9 @@ function download(title, file, text, hint) {
     note.textContent = "Downloaded. Keep it where only your provider can read it.";
     close.textContent = "Close";
   } }, `Download ${file}`);
+  /** @type {HTMLButtonElement} */
   const close = element("button", { type: "button", onclick: () => dialog.close() }, "Close without it");
+  /** @type {HTMLDialogElement} */
   const dialog = element("dialog", { "aria-labelledby": "download-title" }, element("div", { class: "stack" },
     element("h2", { id: "download-title" }, title), element("p", {}, hint),
     element("p", {}, "The service does not keep the private key. It can be downloaded now, and never again."), note,

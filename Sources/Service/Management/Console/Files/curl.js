@@ -1,6 +1,9 @@
 // A notification as the command that sends it.
 
-/** For a POSIX shell. */
+/**
+ * For a POSIX shell.
+ * @param {string} text
+ */
 function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -8,12 +11,18 @@ function quoted(text) {
 /** Headers that curl makes by itself, or that only the connection's client can. */
 const own = new Set(["host", "content-length", "user-agent", "accept", "accept-encoding", "authorization", "content-type"]);
 
-/** The body of a request, which need not be JSON. */
+/**
+ * The body of a request, which need not be JSON.
+ * @param {Pick<API.RecordedRequest, "headers" | "token" | "topic" | "protocol" | "payload" | "body">} request
+ */
 export function body(request) {
   return request.payload === undefined ? request.body ?? "" : JSON.stringify(request.payload);
 }
 
-/** @param text the body, if it is known as it was sent */
+/**
+ * @param {Pick<API.RecordedRequest, "headers" | "token" | "topic" | "protocol" | "payload" | "body">} request
+ * @param text the body, if it is known as it was sent
+ */
 export function curl(request, text = body(request)) {
   const headers = request.headers ?? {};
   const host = headers[":authority"] ?? "localhost:2197";

@@ -2,20 +2,27 @@
 
 import { json, list } from "./api.js";
 import { ask } from "./dialog.js";
-import { element, empty, field, moment } from "./dom.js";
+import { element, empty, field, inside, moment } from "./dom.js";
 import { cell, List, setText } from "./list.js";
 import { behaviours, silentNodes } from "./words.js";
+
+/** @typedef {import("./feed.js").Feed} Feed */
+/** @typedef {import("./shell.js").Page} Page */
 
 /** How often the page loads the devices again, in milliseconds. If there are more than MANY, it does so only on request. */
 const REFRESH = 3000;
 const MANY = 2000;
 
+/** @typedef {{ key: string, device: API.Device }} DeviceRow */
+
 export class Devices {
   title = "Devices";
   element;
   #feed;
+  /** @type {API.Device[]} */
   #devices = [];
   #isLoaded = false;
+  /** @type {Timer} */
   #timer = null;
   #isLoading = false;
   #count = element("p", { class: "count" });
@@ -31,6 +38,7 @@ export class Devices {
 
   #new = element("button", { type: "button", class: "primary", onclick: () => this.#make() }, "New virtual device");
 
+  /** @param {Feed} feed */
   constructor(feed) {
     this.#feed = feed;
     this.change();
@@ -54,15 +62,17 @@ export class Devices {
 
   close() { clearTimeout(this.#timer); }
 
+  /** @param {Page} before */
   focus(before) {
     if (before.section === "devices") this.#list.focus();
-    else this.element.querySelector("h1").focus();
+    else this.element.querySelector("h1")?.focus();
   }
 
   async #load() {
     if (this.#isLoading) return;
     this.#isLoading = true;
     clearTimeout(this.#timer);
+    /** @type {string[]} */
     let silent = [];
     try {
       const devices = await list("/v1/devices", Infinity, (soFar, unanswered) => {
@@ -84,7 +94,10 @@ export class Devices {
     if (this.element.isConnected && this.#devices.length <= MANY) this.#timer = setTimeout(() => this.#load(), REFRESH);
   }
 
-  /** Names the nodes of a cluster that did not answer. */
+  /**
+   * Names the nodes of a cluster that did not answer.
+   * @param {string[]} nodes
+   */
   #showSilent(nodes) {
     const text = nodes.length === 0 ? "" : `${silentNodes(nodes)}: devices that are connected there are shown as not connected.`;
     // A screen reader would read the same text again.
@@ -126,6 +139,7 @@ export class Devices {
         element("p", { class: "hint" }, "It runs in the service, has all apps of its team, and exists until the service ends."),
         field("Team", team), field("Name", name), field("Behaviour", behaviour)],
       perform: async () => {
+        /** @type {{ team: string, behaviour: { kind: string }, name?: string }} */
         const device = { team: team.value, behaviour: { kind: behaviour.value } };
         if (name.value.trim() !== "") device.name = name.value.trim();
         const made = await json("POST", "/v1/devices", device);
@@ -135,6 +149,7 @@ export class Devices {
   }
 }
 
+/** @type {Record<string, { label: string, isWanted: (device: API.Device) => boolean }>} */
 const filters = {
   all: { label: "All devices", isWanted: () => true },
   connected: { label: "Connected", isWanted: (device) => device.connected },
@@ -146,7 +161,10 @@ const filters = {
 
 const texts = new WeakMap();
 
-/** The text that the search looks in: a device's name, ID, environment, apps and device tokens, in lower case. */
+/**
+ * The text that the search looks in: a device's name, ID, environment, apps and device tokens, in lower case.
+ * @param {API.Device} device
+ */
 function searched(device) {
   if (!texts.has(device)) {
     texts.set(device, [device.name ?? "", device.deviceID, device.environment, ...device.apps.flatMap((app) => [app.bundleID, app.token])].join("\n").toLowerCase());
@@ -158,14 +176,18 @@ function make() {
   return [cell("title", element("a", {})), cell("app"), cell("time"), cell("device"), cell("outcome", element("span", { class: "badge" }))];
 }
 
+/**
+ * @param {HTMLElement} shown
+ * @param {DeviceRow} deviceRow
+ */
 function update(shown, { device }) {
   const waiting = device.apps.reduce((sum, app) => sum + app.waiting, 0);
   setText(shown, ".title a", device.name ?? device.deviceID, device.deviceID);
-  setText(shown, ".app", device.virtual ? `Virtual, ${behaviours[device.behaviour?.kind]?.label.toLowerCase() ?? ""}` : `Real, ${device.environment}`);
+  setText(shown, ".app", device.virtual ? `Virtual, ${behaviours[device.behaviour?.kind ?? ""]?.label.toLowerCase() ?? ""}` : `Real, ${device.environment}`);
   setText(shown, ".device", device.apps.map((app) => app.bundleID).join(", ") || "No app");
   setText(shown, ".badge", waiting === 0 ? "Nothing" : waiting.toLocaleString());
   shown.dataset.outcome = waiting === 0 ? "" : "stored";
-  const time = shown.querySelector(".time");
+  const time = inside(shown, ".time", HTMLElement);
   const state = `${device.connected} ${device.since} ${device.lastSeen}`;
   if (time.dataset.state === state) return;
   time.dataset.state = state;

@@ -4,6 +4,9 @@
 import { json } from "./api.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 
+/** @typedef {import("./api.js").APIError} APIError */
+/** @typedef {import("./model.js").Fresh} Fresh */
+
 /** The name of the channel and of the lock that the tabs share. */
 export const CHANNEL = "carillon-console";
 const PAGE = 1000;
@@ -14,25 +17,43 @@ const PACE = 100;
 /** How long nothing has to be left out before the list is completed, in milliseconds. */
 const QUIET = 1000;
 
+/**
+ * What the feed shows.
+ * @typedef {object} State
+ * @property {string} source "journal", "log" if it is off or somebody chose so, or "production" if there is none
+ * @property {boolean} isJournalOn
+ * @property {boolean} live whether the stream is open
+ */
+
 export class Feed {
   model = new Model();
   /** How many requests the service did not show because too many came; the list is completed once it is quiet. */
   leftOut = 0;
   /**
-   * source: "journal", "log" if it is off or somebody chose so, or "production" if there is none; isJournalOn; live: whether
-   * the stream is open. null until it is known.
+   * null until it is known.
+   * @type {State | null}
    */
   state = null;
   #channel = new BroadcastChannel(CHANNEL);
-  /** Gives the lock back; null in a tab that does not lead. */
+  /**
+   * Gives the lock back; null in a tab that does not lead.
+   * @type {((value?: unknown) => void) | null}
+   */
   #release = null;
   /** What somebody chose to see. */
   #choice = "journal";
+  /** @type {EventSource | null} */
   #stream = null;
+  /** @type {Fresh[]} */
   #waiting = [];
+  /** @type {Timer} */
   #timer = null;
-  /** The number of the last request before the first one that was left out; null if none was. */
+  /**
+   * The number of the last request before the first one that was left out; null if none was.
+   * @type {number | null}
+   */
   #complete = null;
+  /** @type {Timer} */
   #quiet = null;
   #lastNumber = 0;
   /** Counts how often the feed began anew. */
@@ -41,8 +62,8 @@ export class Feed {
   #onFailure;
 
   /**
-   * @param onChange called when rows or the state have changed
-   * @param onFailure called with an error that ends the feed, such as the end of the session
+   * @param {() => void} onChange called when rows or the state have changed
+   * @param {(error: APIError) => void} onFailure called with an error that ends the feed, such as the end of the session
    */
   constructor(onChange, onFailure) {
     this.#onChange = onChange;
@@ -69,7 +90,10 @@ export class Feed {
     else this.#lead().catch((error) => this.#fail(error));
   }
 
-  /** Ends the feed of this tab. The next tab leads, and finds out by itself whether it fares better. */
+  /**
+   * Ends the feed of this tab. The next tab leads, and finds out by itself whether it fares better.
+   * @param {APIError} error
+   */
   #fail(error) {
     this.#stream?.close();
     this.#stream = null;
@@ -81,6 +105,7 @@ export class Feed {
     this.#onFailure(error);
   }
 
+  /** @param {any} message */
   #hear(message) {
     switch (message.kind) {
       case "hello":
@@ -109,6 +134,7 @@ export class Feed {
     }
   }
 
+  /** @param {State} state */
   #learn(state) {
     this.state = state;
     // The tab that leads next shows the same.
@@ -119,6 +145,7 @@ export class Feed {
     this.#channel.postMessage({ kind: "all", state: this.state, rows: this.model.rows });
   }
 
+  /** @param {State} state */
   #setState(state) {
     this.state = state;
     this.#channel.postMessage({ kind: "state", state });
@@ -141,6 +168,7 @@ export class Feed {
       ? "/v1/requests?follow=true&changes=true&sample=true" : `/v1/log?follow=true&sample=true&after=${Date.now() - LOG_WINDOW}`;
     const stream = new EventSource(address);
     this.#stream = stream;
+    /** @param {APIError} error */
     const fail = (error) => { if (stream === this.#stream) this.#fail(error); };
     stream.onopen = () => this.#opened(stream, { source, isJournalOn, live: true }).catch(fail);
     stream.onmessage = ({ data }) => { if (stream === this.#stream) this.#take(source, JSON.parse(data)); };
@@ -157,7 +185,11 @@ export class Feed {
     }
   }
 
-  /** The journal's stream begins with what comes: what is there already is asked for once nothing can be missed. */
+  /**
+   * The journal's stream begins with what comes: what is there already is asked for once nothing can be missed.
+   * @param {EventSource} stream
+   * @param {State} state
+   */
   async #opened(stream, state) {
     if (state.source === "journal") await this.#read(0, false);
     if (stream !== this.#stream) return;
@@ -167,7 +199,8 @@ export class Feed {
 
   /**
    * Reads what the journal has from after a number.
-   * @param isTold whether the other tabs are told of it; otherwise they are told of everything afterwards
+   * @param {number} after
+   * @param {boolean} isTold whether the other tabs are told of it; otherwise they are told of everything afterwards
    */
   async #read(after, isTold) {
     let page;
@@ -189,13 +222,18 @@ export class Feed {
     this.#setLeftOut(0);
   }
 
+  /** @param {number} count */
   #setLeftOut(count) {
     this.leftOut = count;
     this.#channel.postMessage({ kind: "left out", leftOut: count });
     this.#onChange();
   }
 
-  /** The browser connects again by itself, unless the service refuses: then asking says why. */
+  /**
+   * The browser connects again by itself, unless the service refuses: then asking says why.
+   * @param {EventSource} stream
+   * @param {State} state
+   */
   #failed(stream, state) {
     if (stream !== this.#stream) return;
     this.#setState(state);
@@ -204,6 +242,10 @@ export class Feed {
     }
   }
 
+  /**
+   * @param {string} source
+   * @param {any} data
+   */
   #take(source, data) {
     if (data.leftOut !== undefined) {
       // Of each batch, the service leaves out the last requests. So all earlier requests have arrived.

@@ -4,11 +4,14 @@ import { json, list } from "./api.js";
 import { ask, confirm, counted } from "./dialog.js";
 import { element, empty, field, moment } from "./dom.js";
 
+/** @typedef {import("./dom.js").Content} Content */
+
 export class Grants {
   title = "Grants";
   element;
   #cards = element("div", { class: "stack" });
   #count = element("p", { class: "count" });
+  /** @type {API.App[]} */
   #apps = [];
 
   constructor() {
@@ -21,7 +24,7 @@ export class Grants {
 
   open() { this.#load(); }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   async #load() {
     let grants;
@@ -39,8 +42,13 @@ export class Grants {
       : ordered.map((grant) => this.#card(grant))));
   }
 
+  /** @param {API.Grant} grant */
   #card(grant) {
     const id = `grant-${grant.grant}`;
+    /**
+     * @param {string} label
+     * @param {() => unknown} perform
+     */
     const button = (label, perform, className = "quiet") => element("button", { type: "button", class: className, onclick: perform, "aria-describedby": id }, label);
     const actions = grant.revoked !== undefined ? [] : [
       button(grant.suspended ? "Resume" : "Suspend", () => this.#suspend(grant)),
@@ -51,15 +59,21 @@ export class Grants {
         element("div", { class: "push actions" }, ...actions)),
       row("App", grant.bundleID), row("Key", `team ID ${grant.teamID}, key ID ${grant.keyID}`),
       row("Limits", limits(grant)),
-      row("Handles", `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`),
+      row("Handles", grant.maximumHandles === undefined ? grant.handles.toLocaleString() : `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`),
       row("Today", counted(grant.today, "notification")), row("Answers", answers(grant)));
   }
 
+  /**
+   * @param {string} method
+   * @param {API.Grant} grant
+   * @param {unknown} [body]
+   */
   async #perform(method, grant, body) {
     await json(method, `/v1/grants/${grant.grant}`, body);
     await this.#load();
   }
 
+  /** @param {API.Grant} grant */
   #suspend(grant) {
     if (grant.suspended) {
       confirm(`Resume ${grant.name}?`, ["Its requests are accepted from now on."], "Resume the grant", () => this.#perform("PATCH", grant, { suspended: false }));
@@ -71,6 +85,7 @@ export class Grants {
     ], "Suspend the grant", () => this.#perform("PATCH", grant, { suspended: true }));
   }
 
+  /** @param {API.Grant} grant */
   #revoke(grant) {
     confirm(`Revoke the grant of ${grant.name}?`, [
       "Its requests are rejected from now on, also on open connections: 403 InvalidProviderToken.",
@@ -82,6 +97,10 @@ export class Grants {
   #invite() {
     const app = element("select", { name: "bundleID" }, ...this.#apps.map((each) => element("option", { value: each.bundleID }, each.bundleID)));
     const name = element("input", { name: "name", required: true, autocomplete: "off", placeholder: "chat.example.org" });
+    /**
+     * @param {string} key
+     * @param {string} placeholder
+     */
     const number = (key, placeholder) => element("input", { name: key, type: "number", min: 1, step: 1, placeholder });
     const [rate, daily] = [number("rate", "Any number"), number("daily", "Any number")];
     const encrypted = element("input", { name: "encryptedOnly", type: "checkbox" });
@@ -89,6 +108,7 @@ export class Grants {
       title: "Invite an instance", label: "Make the code",
       content: [field("App", app), field("Name of the instance", name), field("Notifications a second", rate), field("Notifications a day", daily), field("Encrypted payloads only", encrypted)],
       perform: async () => {
+        /** @type {{ bundleID: string, name: string, rate?: number, daily?: number, encryptedOnly?: boolean }} */
         const body = { bundleID: app.value, name: name.value.trim() };
         if (rate.value !== "") body.rate = Number(rate.value);
         if (daily.value !== "") body.daily = Number(daily.value);
@@ -106,15 +126,21 @@ export class Grants {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {Content} value
+ */
 function row(name, value) {
   return element("div", { class: "item" }, element("strong", {}, name), element("span", { class: "hint" }, value));
 }
 
+/** @param {API.Grant} grant */
 function state(grant) {
   if (grant.revoked !== undefined) return element("span", { class: "badge", "data-outcome": "rejected" }, "Revoked ", moment(grant.revoked));
   return grant.suspended ? element("span", { class: "badge", "data-outcome": "rejected" }, "Suspended") : null;
 }
 
+/** @param {API.Grant} grant */
 function limits(grant) {
   const texts = [
     grant.rate === undefined ? null : `${grant.rate.toLocaleString()} a second`,
@@ -128,6 +154,7 @@ function limits(grant) {
   return texts.length === 0 ? "none" : texts.join(", ");
 }
 
+/** @param {API.Grant} grant */
 function answers(grant) {
   const sent = Object.entries(grant.sent).toSorted(([, a], [, b]) => b - a);
   return sent.length === 0 ? "nothing sent yet" : sent.map(([outcome, count]) => `${outcome}: ${count.toLocaleString()}`).join(", ");

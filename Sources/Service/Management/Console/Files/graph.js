@@ -11,11 +11,21 @@ const SHORTEST = 300_000;
 /** Points further apart than this, in milliseconds, are not joined, because the service was not running in between. */
 const GAP = 45_000;
 
+/**
+ * @param {string} tag
+ * @param {Record<string, unknown>} attributes
+ */
 function svg(tag, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
   return made;
 }
+
+/**
+ * @typedef {object} Line
+ * @property {string} name
+ * @property {(sample: API.ServiceSample) => number | undefined} value takes it from a sample; undefined where there is none
+ */
 
 export class Graph {
   element;
@@ -29,6 +39,7 @@ export class Graph {
   #begin = element("span", {});
   #caption = element("figcaption", { class: "hint" });
   #picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
+  /** @type {API.ServiceSample[]} */
   #points = [];
   /** The time at the left edge, in milliseconds since 1970. */
   #begins = 0;
@@ -37,8 +48,9 @@ export class Graph {
   #isEmpty = true;
 
   /**
-   * @param lines each with a `name`, and `value`, which takes it from a sample; undefined where there is none
-   * @param format makes text of a value
+   * @param {string} title
+   * @param {Line[]} lines each with a `name`, and `value`, which takes it from a sample; undefined where there is none
+   * @param {(value: number) => string} format makes text of a value
    */
   constructor(title, lines, format) {
     this.#title = title;
@@ -51,12 +63,15 @@ export class Graph {
     this.#picture.addEventListener("pointerleave", () => this.#summarise());
   }
 
-  /** @param samples the oldest first */
+  /**
+   * @param {number} now
+   * @param {API.ServiceSample[]} samples the oldest first
+   */
   show(samples, now) {
     this.#points = samples;
     this.#length = Math.min(HOUR, Math.max(SHORTEST, now - (samples[0]?.time ?? now)));
     this.#begins = now - this.#length;
-    const values = samples.flatMap((sample) => this.#lines.map(({ value }) => value(sample)).filter((value) => value !== undefined));
+    const values = samples.flatMap((sample) => this.#lines.map(({ value }) => value(sample)).flatMap((value) => value ?? []));
     this.#most = Math.max(0, ...values);
     this.#isEmpty = values.length === 0;
     this.#picture.replaceChildren(
@@ -68,6 +83,7 @@ export class Graph {
     this.#summarise();
   }
 
+  /** @param {Line["value"]} value */
   #path(value) {
     let path = "";
     let last = null;
@@ -87,11 +103,16 @@ export class Graph {
     return path;
   }
 
+  /**
+   * @param {Line} line
+   * @param {API.ServiceSample} sample
+   */
   #value({ value }, sample) {
     const each = value(sample);
     return each === undefined ? "—" : this.#format(each);
   }
 
+  /** @param {API.ServiceSample} sample */
   #texts(sample) {
     return this.#lines.map((line) => (this.#lines.length === 1 ? this.#value(line, sample) : `${line.name} ${this.#value(line, sample)}`)).join(", ");
   }
@@ -106,7 +127,10 @@ export class Graph {
     this.#picture.setAttribute("aria-label", `${this.#title}, last hour. Now: ${last === undefined ? "—" : this.#texts(last)}. ${most}`);
   }
 
-  /** What the pointer is above. */
+  /**
+   * What the pointer is above.
+   * @param {PointerEvent} event
+   */
   #point(event) {
     if (this.#points.length === 0) return;
     const box = this.#picture.getBoundingClientRect();

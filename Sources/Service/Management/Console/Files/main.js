@@ -4,6 +4,7 @@ import { Accounts } from "./accounts.js";
 import { json } from "./api.js";
 import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
+import { place } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Grants } from "./grants.js";
 import { DeviceNames } from "./names.js";
@@ -14,13 +15,18 @@ import { Send } from "./send.js";
 import { Service } from "./service.js";
 import { Shell } from "./shell.js";
 
-const live = document.getElementById("live");
-const accepts = document.getElementById("accepts");
+/** @typedef {import("./api.js").APIError} APIError */
+
+const live = place("live");
+const accepts = place("accepts");
+const rehearsals = /** @type {HTMLElement} */ (document.querySelector('#nav a[href="#/rehearsals"]'));
 const shell = new Shell({ home: "notifications", command: "carillon console", prefix: unseen });
 
+/** @type {Feed} */
 let feed;
 
 async function start() {
+  /** @type {Map<string, API.Reason>} */
   let reasons;
   try {
     reasons = new Map((await json("GET", "/v1/reasons")).map((row) => [row.reason, row]));
@@ -58,7 +64,7 @@ function unseen() {
 
 function change() {
   // Rehearsals exist in the development environment only.
-  document.querySelector('#nav a[href="#/rehearsals"]').hidden = feed.state?.source === "production";
+  rehearsals.hidden = feed.state?.source === "production";
   shell.change(showLive);
 }
 
@@ -70,6 +76,7 @@ function showLive() {
   if (live.textContent !== text) live.textContent = text;
 }
 
+/** @param {APIError} error */
 function fail(error) {
   live.hidden = true;
   shell.fail(error);

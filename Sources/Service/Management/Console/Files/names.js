@@ -8,16 +8,21 @@ const DEVICES = 1000;
 const PACE = 10_000;
 
 export class DeviceNames {
+  /** @type {Map<string, string | null>} */
   #names = new Map();
   #asked = -Infinity;
+  /** @type {Timer} */
   #timer = null;
   #isWhole = true;
   #onChange;
 
-  /** @param onChange called when there are other names */
+  /** @param {() => void} onChange called when there are other names */
   constructor(onChange) { this.#onChange = onChange; }
 
-  /** The name of a device; undefined if it has none, or if it is not known yet. */
+  /**
+   * The name of a device; undefined if it has none, or if it is not known yet.
+   * @param {string} device
+   */
   of(device) {
     if (device === "") return undefined;
     if (!this.#names.has(device)) this.#plan();

@@ -7,6 +7,11 @@ import * as filters from "./filter.js";
 import { cell, List, setText } from "./list.js";
 import { outcomeOf, outcomes, short } from "./words.js";
 
+/** @typedef {import("./names.js").DeviceNames} DeviceNames */
+/** @typedef {import("./feed.js").Feed} Feed */
+/** @typedef {import("./shell.js").Page} Page */
+/** @typedef {import("./model.js").Row} Row */
+
 /** How many requests the journal keeps after it is switched on in the console. A service with --ephemeral keeps as many. */
 export const KEEP = 10_000;
 
@@ -16,6 +21,7 @@ export class Notifications {
   #feed;
   #names;
   #filter = filters.read("");
+  /** @type {Map<string, HTMLInputElement | HTMLSelectElement>} */
   #fields = new Map();
   #go;
   #list;
@@ -23,11 +29,16 @@ export class Notifications {
   #sampled = element("p", { class: "hint" });
   #notice = element("div", { class: "notice", hidden: true });
   #empty = element("div", { class: "empty", hidden: true });
-  #more;
+  #more = element("details");
   #clear = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#askToClear() }, "Clear");
   #showLog = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#feed.restart("log") }, "Delivery log");
 
-  /** @param go called with the address of another filter */
+  /**
+   * @param {Feed} feed
+   * @param {Map<string, API.Reason>} reasons
+   * @param {DeviceNames} names
+   * @param {(address: string) => void} go called with the address of another filter
+   */
   constructor(feed, reasons, names, go) {
     this.#feed = feed;
     this.#names = names;
@@ -45,6 +56,7 @@ export class Notifications {
   /** The fragment of the address that shows the list with the present filter. */
   get address() { return filters.address(this.#filter); }
 
+  /** @param {string} query */
   open(query) {
     const filter = filters.read(query);
     this.#filter = filter;
@@ -53,12 +65,18 @@ export class Notifications {
     this.change();
   }
 
-  /** When a person comes back from a notification's page, gives its row the focus again. */
+  /**
+   * When a person comes back from a notification's page, gives its row the focus again.
+   * @param {Page} before
+   */
   focus(before) {
     if (before.section === "notifications") this.#list.focus();
   }
 
-  /** The keys of the notifications above and below one in the list. */
+  /**
+   * The keys of the notifications above and below one in the list.
+   * @param {string} key
+   */
   neighbours(key) {
     const { rows } = this.#feed.model;
     const isWanted = filters.matcher(this.#filter, this.#names);
@@ -82,17 +100,26 @@ export class Notifications {
     this.#showEmpty(shown.length === 0, rows.length === 0);
   }
 
+  /** @param {string[]} reasons */
   #form(reasons) {
+    /**
+     * @param {string} name
+     * @param {string} label
+     * @param {HTMLInputElement | HTMLSelectElement} control
+     * @param {string} [className]
+     */
     const field = (name, label, control, className) => {
       control.setAttribute("name", name);
       this.#fields.set(name, control);
       return element("label", { class: className ?? null }, element("span", {}, label), control);
     };
+    /** @param {string} hint */
     const input = (hint, type = "text") =>
       element("input", { type, placeholder: hint, autocomplete: "off", spellcheck: "false" });
+    /** @param {string[][]} options */
     const select = (options) => element("select", {},
       element("option", { value: "" }, "All"), ...options.map(([value, label]) => element("option", { value }, label)));
-    this.#more = element("details", {}, element("summary", {}, "More filters"),
+    this.#more.append(element("summary", {}, "More filters"),
       element("div", { class: "fields" },
         field("app", "App", input("com.example.shop")), field("device", "Device or token", input("name or digits")),
         field("id", "Identifier", input("apns-id")),
@@ -174,6 +201,10 @@ export class Notifications {
     });
   }
 
+  /**
+   * @param {boolean} isEmpty
+   * @param {boolean} isNothingThere
+   */
   #showEmpty(isEmpty, isNothingThere) {
     const isProduction = this.#feed.state?.source === "production";
     const isGone = this.#feed.state?.live === false;
@@ -204,6 +235,7 @@ export class Notifications {
   }
 }
 
+/** @param {Row} row */
 function make(row) {
   return [
     cell("time", moment(row.time)), cell("app"), cell("device"), cell("title", element("a", {})),
@@ -211,12 +243,18 @@ function make(row) {
   ];
 }
 
+/**
+ * @param {HTMLElement} shown
+ * @param {Row} row
+ * @param {Map<string, API.Reason>} reasons
+ * @param {DeviceNames} names
+ */
 function update(shown, row, reasons, names) {
   const device = row.device || row.token || row.channel || "";
   setText(shown, ".app", row.topic || "—");
   setText(shown, ".device", device === "" ? "—" : names.of(row.device) ?? short(device), device);
   setText(shown, ".title a", row.title ?? row.id);
-  const known = reasons.get(row.reason);
+  const known = reasons.get(row.reason ?? "");
   setText(shown, ".badge", row.reason ?? outcomeOf(row), known === undefined ? "" : `${known.meaning} What to do: ${known.advice}.`);
   shown.dataset.outcome = row.outcome;
 }

@@ -3,18 +3,31 @@
 import { isObject } from "./payloadform.js";
 import { serviceOf } from "./words.js";
 
+/** @typedef {import("./model.js").Row} Row */
+
+/** @typedef {{ text: string, isKnown: boolean, key?: string }} Part a text of an alert, and its key if the text is not known */
+
+/** @typedef {ReturnType<typeof contents> & { replaced: Banner[] }} Banner what a device shows, and what it has replaced */
+
 const STORE = "carillon-app-texts:";
 
-/** What somebody has told this browser of an app: its texts by their keys, and its categories. */
+/**
+ * What somebody has told this browser of an app: its texts by their keys, and its categories.
+ * @param {string} bundleID
+ */
 export function appTexts(bundleID) {
   try {
-    const kept = JSON.parse(localStorage.getItem(STORE + bundleID));
+    const kept = JSON.parse(localStorage.getItem(STORE + bundleID) ?? "null");
     if (isObject(kept)) return { strings: isObject(kept.strings) ? kept.strings : {}, categories: Array.isArray(kept.categories) ? kept.categories : [] };
   } catch { /* nothing, or something that is no JSON: as if nothing had been told */ }
   return { strings: {}, categories: [] };
 }
 
-/** What is known of an app, with a place for everything that its banners need and nobody has told. */
+/**
+ * What is known of an app, with a place for everything that its banners need and nobody has told.
+ * @param {string} bundleID
+ * @param {Banner[]} banners
+ */
 export function missingTexts(bundleID, banners) {
   const { strings, categories } = appTexts(bundleID);
   const own = banners.filter((banner) => banner.app === bundleID);
@@ -29,7 +42,11 @@ export function missingTexts(bundleID, banners) {
   };
 }
 
-/** @returns what is wrong with the text; null if it is kept */
+/**
+ * @returns what is wrong with the text; null if it is kept
+ * @param {string} bundleID
+ * @param {string} text
+ */
 export function saveAppTexts(bundleID, text) {
   let made;
   try {
@@ -46,9 +63,18 @@ export function saveAppTexts(bundleID, text) {
   return null;
 }
 
+/** @param {unknown} value */
 const text = (value) => (typeof value === "string" && value !== "" ? value : null);
 
-/** A text of an alert. If the alert has a key instead, the app's text with that key, or the key itself if it is not known. */
+/**
+ * A text of an alert. If the alert has a key instead, the app's text with that key, or the key itself if it is not known.
+ * @param {Record<string, any>} alert
+ * @param {string} name
+ * @param {string} keyName
+ * @param {string} argumentsName
+ * @param {Record<string, unknown>} strings
+ * @returns {Part | null}
+ */
 function part(alert, name, keyName, argumentsName, strings) {
   const key = text(alert[keyName]);
   if (key === null) return text(alert[name]) === null ? null : { text: alert[name], isKnown: true };
@@ -66,17 +92,21 @@ function part(alert, name, keyName, argumentsName, strings) {
   };
 }
 
+/** @param {unknown} sound */
 function soundOf(sound) {
   if (isObject(sound)) return sound.critical === 1 ? `Critical sound ${text(sound.name) ?? "default"}` : `Sound ${text(sound.name) ?? "default"}`;
   return text(sound) === null ? null : `Sound ${sound}`;
 }
 
-/** What a device shows for a notification of the journal. */
+/**
+ * What a device shows for a notification of the journal.
+ * @param {Row} row
+ */
 export function contents(row) {
   const { request } = row;
-  const payload = isObject(request.payload) ? request.payload : {};
+  const payload = request?.payload ?? {};
   const aps = isObject(payload.aps) ? payload.aps : {};
-  const headers = request.headers ?? {};
+  const headers = request?.headers ?? {};
   const { service, app } = serviceOf(row.topic);
   const { strings, categories } = appTexts(app);
   const alert = isObject(aps.alert) ? aps.alert : text(aps.alert) === null ? {} : { body: aps.alert };
@@ -88,13 +118,20 @@ export function contents(row) {
   const badge = service === null && Number.isInteger(aps.badge) && aps.badge >= 0 ? aps.badge : null;
   const known = categories.find((each) => each.id === category);
   return {
-    key: row.key, time: row.time, app, appName: app.split(".").at(-1), title, subtitle, body, badge, isShown, category,
+    key: row.key, time: row.time, app, appName: app.split(".").at(-1) ?? app, title, subtitle, body, badge, isShown, category,
     sound: soundOf(aps.sound), thread: text(aps["thread-id"]) ?? "", collapseID: headers["apns-collapse-id"] ?? "",
     level: text(aps["interruption-level"]), isMutable: aps["mutable-content"] === 1,
     isCategoryKnown: category === "" || known !== undefined,
-    actions: Array.isArray(known?.actions) ? known.actions.map((action) => String(action?.title ?? action?.id ?? "")) : [],
-    missing: [title, subtitle, body].filter((each) => each?.isKnown === false).map((each) => each.key),
+    actions: actionsOf(known?.actions),
+    missing: [title, subtitle, body].flatMap((each) => (each?.isKnown === false ? each.key ?? [] : [])),
     what: service !== null ? `A push for the app's service: ${service}`
       : aps["content-available"] === 1 ? "Silent: it woke the app" : badge !== null ? `Badge ${badge}` : "Nothing to show",
   };
 }
+
+/**
+ * The titles of a category's actions.
+ * @param {unknown} actions
+ * @returns {string[]}
+ */
+function actionsOf(actions) { return Array.isArray(actions) ? actions.map((action) => String(action?.title ?? action?.id ?? "")) : []; }

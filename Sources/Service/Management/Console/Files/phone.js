@@ -3,9 +3,14 @@
 import { activityCards, activityChannels } from "./activities.js";
 import { fromNodes, json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
-import { announce, element, field, moment, section } from "./dom.js";
+import { announce, element, field, inside, moment, section } from "./dom.js";
 import { contents, missingTexts, saveAppTexts } from "./payload.js";
 import { behaviours, outcomes, powers, short, silentNodes } from "./words.js";
+
+/** @typedef {import("./payload.js").Banner} Banner */
+/** @typedef {import("./feed.js").Feed} Feed */
+/** @typedef {import("./payload.js").Part} Part */
+/** @typedef {import("./model.js").Row} Row */
 
 const REFRESH = 2000;
 /** The maximum number of banners drawn: more than people have on a phone. */
@@ -16,10 +21,12 @@ export class Phone {
   section = "devices";
   element = element("article", { class: "page scroll" });
   #feed;
-  #id = null;
+  #id = "";
+  /** @type {API.Device | null} */
   #device = null;
   /** What the page shows of the device, as text. */
   #shown = "";
+  /** @type {Timer} */
   #timer = null;
   #state = "";
   #screen = element("div", { class: "screen", tabindex: 0, role: "region", "aria-label": "What the device shows" });
@@ -30,13 +37,20 @@ export class Phone {
   #apps = element("div");
   #others = element("div");
   #texts = element("div");
-  /** The banners on the screen. */
+  /**
+   * The banners on the screen.
+   * @type {Banner[]}
+   */
   #banners = [];
   /** Everything below the heading. Hidden while no device is known. */
   #columns;
-  /** Opens the editor of what only an app knows; null while there is none. */
+  /**
+   * Opens the editor of what only an app knows; null while there is none.
+   * @type {((bundleID: string) => void) | null}
+   */
   #edit = null;
 
+  /** @param {Feed} feed */
   constructor(feed) {
     this.#feed = feed;
     this.#side.append(this.#switches, this.#apps, this.#others, this.#texts);
@@ -46,6 +60,10 @@ export class Phone {
       element("a", { class: "back", href: "#/devices" }, "← Devices"), element("header", {}, this.#heading, this.#under), this.#columns);
   }
 
+  /**
+   * @param {string} query
+   * @param {string} id
+   */
   open(query, id) {
     if (id !== this.#id) {
       this.#id = id;
@@ -82,8 +100,11 @@ export class Phone {
     return rows.filter((row) => row.device === this.#id || row.device === "" && row.outcome === "delivered" && channels.has(row.channel));
   }
 
-  /** A real device subscribes when a Live Activity starts, a virtual one only if it is told to. */
-  #hears(channel) { return !this.#device.virtual || Object.values(this.#device.channels ?? {}).flat().includes(channel); }
+  /**
+   * A real device subscribes when a Live Activity starts, a virtual one only if it is told to.
+   * @param {string} channel
+   */
+  #hears(channel) { return this.#device?.virtual !== true || Object.values(this.#device.channels).flat().includes(channel); }
 
   async #load() {
     clearTimeout(this.#timer);
@@ -103,7 +124,10 @@ export class Phone {
     if (this.element.isConnected) this.#timer = setTimeout(() => this.#load(), REFRESH);
   }
 
-  /** @param unanswered the nodes of a cluster that did not answer */
+  /**
+   * @param {API.Device} device
+   * @param {string[]} [unanswered] the nodes of a cluster that did not answer
+   */
   #show(device, unanswered = []) {
     const isFirst = this.#device === null;
     this.#device = device;
@@ -133,15 +157,21 @@ export class Phone {
 
   #drawSwitches() {
     const device = this.#device;
+    if (device === null) return;
     if (!device.virtual) {
       this.#switches.replaceChildren(section("Connection",
         element("p", {}, "Only the device itself can change its connection and its power."),
         element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#revoke() }, "Revoke the device"))));
       return;
     }
+    /**
+     * @param {string} name
+     * @param {Record<string, string | { label: string, hint: string }>} values
+     * @param {(value: string) => unknown} perform
+     */
     const choices = (name, values, perform) => element("div", { class: "segments", role: "radiogroup", "aria-label": name },
-      ...Object.entries(values).map(([value, { label = values[value], hint = "" }]) => element("label", { title: hint },
-        element("input", { type: "radio", name, value, onchange: () => perform(value) }), element("span", {}, label))));
+      ...Object.entries(values).map(([value, each]) => element("label", { title: typeof each === "string" ? "" : each.hint },
+        element("input", { type: "radio", name, value, onchange: () => perform(value) }), element("span", {}, typeof each === "string" ? each : each.label))));
     const delay = element("input", { type: "number", name: "delay", min: 0.05, max: 3600, step: 0.05, value: 1, onchange: () => this.#behave("slow") });
     const hint = element("p", { class: "hint", id: "behaviour-hint" });
     this.#switches.replaceChildren(section("Behaviour",
@@ -155,34 +185,45 @@ export class Phone {
   }
 
   #showSwitches() {
-    const { virtual, behaviour, power } = this.#device;
-    if (!virtual) return;
-    for (const control of this.#switches.querySelectorAll("[name=behaviour]")) control.checked = control.value === behaviour?.kind;
+    if (this.#device === null || !this.#device.virtual) return;
+    const { behaviour, power } = this.#device;
+    for (const control of this.#controls("behaviour")) control.checked = control.value === behaviour?.kind;
     // The power of a device that is not connected is not known.
-    for (const control of this.#switches.querySelectorAll("[name=power]")) {
+    for (const control of this.#controls("power")) {
       control.disabled = power === undefined;
       if (power !== undefined) control.checked = control.value === power;
     }
-    this.#switches.querySelector(".delay").hidden = behaviour?.kind !== "slow";
+    inside(this.#switches, ".delay", HTMLElement).hidden = behaviour?.kind !== "slow";
     // Not while somebody types in it.
-    const delay = this.#switches.querySelector("[name=delay]");
+    const [delay] = this.#controls("delay");
     const seconds = /^PT([0-9.]+)S$/u.exec(behaviour?.delay ?? "")?.[1];
     if (seconds !== undefined && delay !== document.activeElement) delay.value = seconds;
-    this.#switches.querySelector("#behaviour-hint").textContent = behaviours[behaviour?.kind]?.hint ?? "";
+    inside(this.#switches, "#behaviour-hint", HTMLElement).textContent = behaviours[behaviour?.kind ?? ""]?.hint ?? "";
   }
 
+  /**
+   * The inputs with a name.
+   * @param {string} name
+   */
+  #controls(name) {
+    return /** @type {HTMLInputElement[]} */ ([...this.#switches.querySelectorAll(`input[name=${name}]`)]);
+  }
+
+  /** @param {string} kind */
   #behave(kind) {
+    /** @type {{ kind: string, delay?: string }} */
     const behaviour = { kind };
-    if (kind === "slow") behaviour.delay = `PT${Number(this.#switches.querySelector("[name=delay]").value) || 1}S`;
+    if (kind === "slow") behaviour.delay = `PT${Number(this.#controls("delay")[0].value) || 1}S`;
     return this.#change({ behaviour });
   }
 
+  /** @param {{ power?: string, behaviour?: { kind: string, delay?: string } }} change */
   async #change(change) {
-    const problem = this.#switches.querySelector(".problem");
+    const problem = inside(this.#switches, ".problem", HTMLElement);
     try {
       this.#show(await json("PATCH", `/v1/devices/${this.#id}`, change));
       problem.textContent = "";
-      announce(change.power === undefined ? `The device is now: ${behaviours[change.behaviour.kind].label}.` : `Its power is now: ${powers[change.power]}.`);
+      announce(change.behaviour !== undefined ? `The device is now: ${behaviours[change.behaviour.kind].label}.` : `Its power is now: ${powers[change.power ?? ""]}.`);
     } catch (error) {
       problem.textContent = error.message;
       this.#showSwitches();
@@ -190,7 +231,7 @@ export class Phone {
   }
 
   #remove() {
-    const { apps } = this.#device;
+    const apps = this.#device?.apps ?? [];
     confirm(`Remove ${this.#heading.textContent}?`, [
       `${counted(apps.length, "device token")} become worthless: 410 Unregistered.`,
       `${counted(apps.reduce((sum, app) => sum + app.waiting, 0), "notification")} that ${apps.reduce((sum, app) => sum + app.waiting, 0) === 1 ? "waits" : "wait"} for it will not be delivered.`,
@@ -199,7 +240,7 @@ export class Phone {
 
   #revoke() {
     confirm("Revoke this device?", [
-      "Its certificate is worthless, and its connection ends now.", `${counted(this.#device.apps.length, "device token")} become worthless: 410 Unregistered.`,
+      "Its certificate is worthless, and its connection ends now.", `${counted(this.#device?.apps.length ?? 0, "device token")} become worthless: 410 Unregistered.`,
       "It cannot be undone: the device has to be activated anew.",
     ], "Revoke", () => this.#end());
   }
@@ -212,6 +253,7 @@ export class Phone {
   // MARK: Apps
 
   #drawApps() {
+    if (this.#device === null) return;
     const { apps, environment } = this.#device;
     this.#apps.replaceChildren(section("Apps",
       ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered. The device registers its apps when it connects, for example with carillon device listen --bundle-id.")] : []),
@@ -222,7 +264,10 @@ export class Phone {
         environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))));
   }
 
-  /** Lists the notifications that are not on the screen, with the reason. */
+  /**
+   * Lists the notifications that are not on the screen, with the reason.
+   * @param {Row[]} rows
+   */
   #drawOthers(rows) {
     const others = rows.filter((row) => row.outcome !== "delivered").toReversed().slice(0, 20);
     this.#others.replaceChildren(...(others.length === 0 ? [] : [section("Not on the screen",
@@ -233,6 +278,7 @@ export class Phone {
 
   // MARK: The screen
 
+  /** @param {Row[]} rows */
   #drawScreen(rows) {
     const source = this.#feed.state?.source ?? null;
     if (source !== null && source !== "journal") {
@@ -246,7 +292,7 @@ export class Phone {
     this.#banners = shown.banners.slice(0, BANNERS);
     this.#screen.replaceChildren(
       element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
-      ...(shown.banners.length + shown.silent.length === 0 ? [this.#blank()] : []),
+      ...(shown.banners.length + shown.silent.length === 0 ? this.#blank() : []),
       ...activityCards(rows.filter((row) => row.outcome === "delivered")),
       ...this.#unknown(), ...groups(this.#banners),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
@@ -255,10 +301,11 @@ export class Phone {
 
   /** What to do while nothing has arrived. */
   #blank() {
+    if (this.#device === null) return [];
     const { apps, environment } = this.#device;
     const address = `#/send?${new URLSearchParams({ app: apps[0]?.bundleID ?? "", device: this.#id })}`;
-    return element("p", { class: "blank" }, "Nothing has arrived yet. ",
-      apps.length > 0 && environment === "development" ? element("a", { href: address }, "Send something to it") : "");
+    return [element("p", { class: "blank" }, "Nothing has arrived yet. ",
+      apps.length > 0 && environment === "development" ? element("a", { href: address }, "Send something to it") : "")];
   }
 
   /** Says how much of what is drawn only the app knows, and leads to where it can be told. */
@@ -273,13 +320,14 @@ export class Phone {
 
   /** What only the app knows: its texts and the actions of its categories. They stay in this browser. */
   #drawTexts() {
-    const bundleIDs = this.#device.apps.map((app) => app.bundleID);
+    const bundleIDs = (this.#device?.apps ?? []).map((app) => app.bundleID);
     if (bundleIDs.length === 0) return;
     const app = element("select", {}, ...bundleIDs.map((each) => element("option", { value: each }, each)));
     const text = element("textarea", { rows: 7, spellcheck: "false", class: "mono" });
     const answer = element("p", { class: "hint", role: "status" });
     const show = () => { text.value = JSON.stringify(missingTexts(app.value, this.#banners).texts, null, 2); };
     app.addEventListener("change", show);
+    /** @type {HTMLDetailsElement} */
     const details = element("details", { class: "card", ontoggle: () => details.open && show() }, element("summary", {}, "Texts and actions of the app"),
       element("div", { class: "stack" },
         element("p", { class: "hint" }, "The payload names them, and the app has them. What you write here is kept in this browser, and resolves them on the screen. Categories are as in carillon device listen --categories."),
@@ -301,27 +349,38 @@ export class Phone {
   }
 }
 
-/** What the screen shows after these notifications have arrived, newest first. */
+/**
+ * What the screen shows after these notifications have arrived, newest first.
+ * @param {Row[]} rows
+ */
 function onScreen(rows) {
   const apps = new Map();
+  /** @type {Banner[]} */
   let banners = [];
+  /** @type {Banner[]} */
   const silents = [];
   for (const row of rows) {
-    const made = contents(row);
+    /** @type {Banner} */
+    const made = { ...contents(row), replaced: [] };
     const app = apps.get(made.app) ?? { badge: 0 };
     apps.set(made.app, app);
     if (made.badge !== null) app.badge = made.badge;
     if (made.isShown) {
       const old = made.collapseID === "" ? undefined : banners.find((each) => each.app === made.app && each.collapseID === made.collapseID);
-      made.replaced = old === undefined ? [] : [...old.replaced, old];
-      if (old !== undefined) banners = banners.filter((each) => each !== old);
+      if (old !== undefined) {
+        made.replaced = [...old.replaced, old];
+        banners = banners.filter((each) => each !== old);
+      }
       banners.push(made);
     } else silents.push(made);
   }
   return { apps, banners: banners.reverse(), silent: silents.reverse() };
 }
 
-/** Groups banners by app and thread, as a phone does. */
+/**
+ * Groups banners by app and thread, as a phone does.
+ * @param {Banner[]} banners
+ */
 function groups(banners) {
   const found = new Map();
   for (const banner of banners) {
@@ -334,7 +393,12 @@ function groups(banners) {
     ...group.map(drawn)));
 }
 
+/** @param {Banner} banner */
 function drawn(banner) {
+  /**
+   * @param {string} className
+   * @param {Part | null} part
+   */
   const text = (className, part) => (part === null ? null : element("p", { class: className },
     part.isKnown ? part.text : element("span", { class: "unknown-text", title: "The app has this text. Its key and its arguments are shown." }, element("span", { class: "unseen" }, "A text of the app: "), part.text)));
   const tags = [
@@ -351,11 +415,16 @@ function drawn(banner) {
     tags.length === 0 ? null : element("ul", { class: "tags", "aria-label": "Details" }, ...tags.map((tag) => element("li", {}, tag))));
 }
 
+/** @param {Banner} made */
 function silent(made) {
   return element("p", { class: "silent" }, moment(made.time), " ",
     element("a", { href: `#/notification/${encodeURIComponent(made.key)}` }, made.what), ` · ${made.appName}`);
 }
 
+/**
+ * @param {string} bundleID
+ * @param {number} badge
+ */
 function icon(bundleID, badge) {
   return element("figure", { class: "icon" },
     element("div", { class: "app-icon large", "aria-hidden": "true" }, initial(bundleID)),
@@ -363,4 +432,5 @@ function icon(bundleID, badge) {
     element("figcaption", {}, bundleID.split(".").at(-1)));
 }
 
-const initial = (bundleID) => (bundleID.split(".").at(-1)[0] ?? "?").toUpperCase();
+/** @param {string} bundleID */
+const initial = (bundleID) => (bundleID.split(".").at(-1)?.[0] ?? "?").toUpperCase();

@@ -3,10 +3,15 @@
 /** The tokens of a valid JSON text. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:,]|[^\s[\]{}:,"]+/g;
 
+/** @param {string} token */
 const isOpening = (token) => token === "{" || token === "[";
+/** @param {string} token */
 const isClosing = (token) => token === "}" || token === "]";
 
-/** The text with a line for each member, as JSON.stringify indents it. */
+/**
+ * The text with a line for each member, as JSON.stringify indents it.
+ * @param {string} text
+ */
 export function pretty(text) {
   const tokens = text.match(TOKENS) ?? [];
   let made = "";
@@ -21,15 +26,21 @@ export function pretty(text) {
   return made;
 }
 
-/** The text of a member of a dictionary; undefined if there is none. */
+/**
+ * The text of a member of a dictionary; undefined if there is none.
+ * @param {string} text
+ * @param {string} name
+ */
 export function member(text, name) {
   const key = JSON.stringify(name);
-  let [depth, begin, before] = [0, undefined, ""];
+  /** @type {number | undefined} */
+  let begin;
+  let [depth, before] = [0, ""];
   for (const { 0: token, index } of text.matchAll(TOKENS)) {
     if (begin !== undefined && depth === 1 && (token === "," || token === "}")) return text.slice(begin, index);
     if (isOpening(token)) depth += 1;
     if (isClosing(token)) depth -= 1;
-    if (depth === 1 && token === ":" && before === key) begin ??= index + 1;
+    if (depth === 1 && token === ":" && before === key) begin ??= (index ?? 0) + 1;
     before = token;
   }
   return undefined;

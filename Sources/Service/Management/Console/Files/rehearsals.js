@@ -8,7 +8,10 @@ import { KEEP } from "./notifications.js";
 /** How often what fires is asked for, in milliseconds. */
 const PACE = 1000;
 
-/** What people want to rehearse, most of it as in Examples/rehearsals. */
+/**
+ * What people want to rehearse, most of it as in Examples/rehearsals: a name and a rehearsal.
+ * @type {Record<string, [string, object]>}
+ */
 const templates = {
   busy: ["One busy server in ten", { seed: 2, ttl: "PT10M", rules: [{ name: "busy", when: { share: 0.1 }, fault: { answer: { reason: "ServiceUnavailable", retryAfter: 1 } } }] }],
   throttled: ["Too many requests", { seed: 7, ttl: "PT10M", rules: [{ name: "throttled", when: { first: 20 }, fault: { answer: { reason: "TooManyRequests", retryAfter: 2 } } }] }],
@@ -25,11 +28,13 @@ const templates = {
   lost: ["Lost notifications", { seed: 9, ttl: "PT10M", rules: [{ name: "lost", when: { every: 10 }, fault: { lose: true } }] }],
 };
 
+/** @type {Record<string, string[]>} */
 const severities = { error: ["Error", "rejected"], warning: ["Warning", "stored"], note: ["Note", ""] };
 
 export class Rehearsals {
   title = "Rehearsals";
   element;
+  /** @type {Timer} */
   #timer = null;
   #drawn = "";
   #text = element("textarea", { name: "document", id: "rehearsal-text", spellcheck: "false", autocomplete: "off", "aria-describedby": "rehearsal-answer" });
@@ -39,6 +44,7 @@ export class Rehearsals {
   #findings = element("div", { class: "stack" });
 
   constructor() {
+    /** @type {HTMLSelectElement} */
     const choice = element("select", { name: "template", onchange: () => this.#use(choice.value) },
       ...Object.entries(templates).map(([value, [label]]) => element("option", { value }, label)));
     this.element = element("section", { class: "page scroll", "aria-labelledby": "rehearsals-title" },
@@ -65,15 +71,21 @@ export class Rehearsals {
 
   close() { clearTimeout(this.#timer); }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
+  /** @param {string} key */
   #use(key) { this.#text.value = JSON.stringify(templates[key][1], null, 2); }
 
+  /**
+   * @param {string} kind
+   * @param {string} text
+   */
   #say(kind, text) {
     this.#answer.dataset.kind = kind;
     this.#answer.textContent = text;
   }
 
+  /** @param {Event} event */
   async #begin(event) {
     event.preventDefault();
     let document;
@@ -107,13 +119,16 @@ export class Rehearsals {
     this.#drawn = drawn;
     // Show active rehearsals before ended ones, and newer before older ones.
     const ordered = rehearsals.toReversed().toSorted((a, b) => Number(b.active) - Number(a.active));
-    const focused = document.activeElement?.dataset?.rehearsal;
+    const focused = document.activeElement?.getAttribute("data-rehearsal") ?? null;
     this.#list.replaceChildren(...(ordered.length === 0
       ? [element("p", { class: "hint" }, "No rehearsal yet: the service makes no faults. Begin one, and this list shows how often each rule has fired.")]
       : ordered.slice(0, 20).map((rehearsal) => this.#shown(rehearsal))));
-    if (focused !== undefined) this.#list.querySelector(`[data-rehearsal="${CSS.escape(focused)}"]`)?.focus();
+    if (focused === null) return;
+    const button = this.#list.querySelector(`[data-rehearsal="${CSS.escape(focused)}"]`);
+    if (button instanceof HTMLElement) button.focus();
   }
 
+  /** @param {API.Rehearsal} rehearsal */
   #shown({ rehearsal, active, began, ends, rules }) {
     return element("article", { class: "rehearsal" },
       element("div", { class: "heading" }, element("code", {}, rehearsal),
@@ -125,6 +140,7 @@ export class Rehearsals {
           element("td", {}, rule.matched.toLocaleString()), element("td", {}, rule.fired.toLocaleString()))))));
   }
 
+  /** @param {string} rehearsal */
   async #end(rehearsal) {
     try {
       await json("DELETE", `/v1/rehearsals/${encodeURIComponent(rehearsal)}`);
@@ -133,7 +149,7 @@ export class Rehearsals {
       this.#say("bad", error.message);
     }
     await this.#load();
-    this.element.querySelector("h1").focus();
+    this.element.querySelector("h1")?.focus();
   }
 
   // MARK: The report
@@ -147,9 +163,9 @@ export class Rehearsals {
   }
 
   async #report(isWanted = false) {
-    const query = this.#team.value === "" ? "" : `?team=${encodeURIComponent(this.#team.value)}`;
+    const team = this.#team.value === "" ? "" : `team=${encodeURIComponent(this.#team.value)}`;
     try {
-      const { findings } = await json("GET", `/v1/reports${query}`);
+      const { findings } = await json("GET", `/v1/reports?${team}`);
       this.#findings.replaceChildren(...(findings.length === 0
         ? [await this.#nothing()] : findings.map(finding)));
       if (isWanted) announce(counted(findings.length, "finding"));
@@ -181,6 +197,7 @@ export class Rehearsals {
   }
 }
 
+/** @param {API.Report["findings"][number]} finding */
 function finding({ severity, section: chapter, text, advice, requests }) {
   const [label, outcome] = severities[severity] ?? [severity, ""];
   return element("article", { class: "finding" },

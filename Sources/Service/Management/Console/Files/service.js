@@ -1,26 +1,38 @@
 // The page "Service": whether it is ready, and what it did in the last hour.
 
 import { json } from "./api.js";
-import { announce, element, moment, section } from "./dom.js";
+import { announce, element, fill, moment, section } from "./dom.js";
 import { Graph } from "./graph.js";
 import { duration } from "./time.js";
+
+/** @typedef {import("./dom.js").Content} Content */
 
 const PACE = 5000;
 const HOUR = 3_600_000;
 
-const perSecond = (name) => (sample) => sample[name] / (sample.duration / 1000);
+/** @param {"accepted" | "rejected" | "delivered" | "stored"} name */
+const perSecond = (name) => (/** @type {API.ServiceSample} */ sample) => sample[name] / (sample.duration / 1000);
+/** @param {number} value */
 const whole = (value) => Math.round(value).toLocaleString();
+/** @param {number} value */
 const rate = (value) => `${value >= 100 ? whole(value) : Number(value.toFixed(1)).toLocaleString()}/s`;
-/** A duration as text. The value is in microseconds. */
+/**
+ * A duration as text. The value is in microseconds.
+ * @param {number} value
+ */
 const latency = (value) => (value < 1000 ? `${value} µs` : duration(Number((value / 1000).toPrecision(3))));
+/** @param {number} value */
 const megabytes = (value) => `${whole(value / (1 << 20))} MiB`;
 
 export class Service {
   title = "Service";
   element;
+  /** @type {Timer} */
   #timer = null;
+  /** @type {API.ServiceSample[]} */
   #samples = [];
   #state = element("div", { class: "state" });
+  /** @type {boolean | null} */
   #wasReady = null;
   #limits = element("div");
   #graphs = [
@@ -43,7 +55,7 @@ export class Service {
 
   close() { clearTimeout(this.#timer); }
 
-  focus() { this.element.querySelector("h1").focus(); }
+  focus() { this.element.querySelector("h1")?.focus(); }
 
   async #load() {
     clearTimeout(this.#timer);
@@ -57,6 +69,7 @@ export class Service {
     if (this.element.isConnected) this.#timer = setTimeout(() => this.#load(), PACE);
   }
 
+  /** @param {API.Service} service */
   #show({ ready, reason, time, started, accept }) {
     if (ready) this.#say(true, element("strong", {}, "Ready"), element("p", {}, "All listeners and the store take requests. Up since ", moment(started), `, ${duration(time - started)}.`),
       accept === "any" ? element("p", {}, element("strong", {}, "Accepts any: "), "unknown teams, keys, topics and device tokens are made at first sight, for tests. Provider tokens of unknown keys are not verified.") : "");
@@ -73,15 +86,20 @@ export class Service {
         element("tbody", {}, ...rows.map(([name, count]) => element("tr", {}, element("td", {}, name), element("td", {}, count.toLocaleString())))))));
   }
 
+  /**
+   * @param {boolean} isReady
+   * @param {Content[]} content
+   */
   #say(isReady, ...content) {
     this.#state.classList.toggle("ready", isReady);
-    this.#state.replaceChildren(...content);
+    fill(this.#state, ...content);
     // Let screen readers read out only changes between ready and not ready, not each new number.
     if (this.#wasReady !== null && this.#wasReady !== isReady) announce(isReady ? "The service is ready." : "The service is not ready.");
     this.#wasReady = isReady;
   }
 }
 
+/** @param {"acknowledging" | "storing"} name */
 function latencies(name) {
-  return ["p50", "p99"].map((share) => ({ name: share, value: (sample) => sample[name]?.[share] }));
+  return /** @type {const} */ (["p50", "p99"]).map((share) => ({ name: share, value: (/** @type {API.ServiceSample} */ sample) => sample[name]?.[share] }));
 }

@@ -2,7 +2,10 @@
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The templates by their names in the address. `name` is the text of the button. */
+/**
+ * The templates by their names in the address. `name` is the text of the button.
+ * @type {Record<string, { name: string, pushType: string, priority: string, payload: () => object }>}
+ */
 export const templates = {
   alert: {
     name: "Alert", pushType: "alert", priority: "10",

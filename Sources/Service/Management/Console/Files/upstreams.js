@@ -4,12 +4,27 @@ import { json } from "./api.js";
 import { ask, confirm } from "./dialog.js";
 import { element, field } from "./dom.js";
 
+/** @typedef {(method: string, path: string, body?: unknown) => Promise<unknown>} Perform */
+
 const KINDS = [["", "Those it has"], ["key", "A signing key"], ["certificate", "A provider certificate"], ["passthrough", "The client's provider token"]];
 
-/** Asks where the notifications of an app go in one environment. `perform` sends the request, and shows the page again. */
+/**
+ * Asks where the notifications of an app go in one environment. `perform` sends the request, and shows the page again.
+ * @param {API.App} app
+ * @param {Perform} perform
+ */
 export function forward(app, perform) {
+  /**
+   * @param {string} name
+   * @param {string} placeholder
+   */
   const text = (name, placeholder) => element("input", { name, autocomplete: "off", spellcheck: "false", placeholder });
+  /** @param {string} name */
   const check = (name) => element("input", { name, type: "checkbox" });
+  /**
+   * @param {string} name
+   * @param {string[][]} choices
+   */
   const select = (name, choices) => element("select", { name }, ...choices.map(([value, label]) => element("option", { value }, label)));
   const environment = select("environment", [["production", "Production"], ["development", "Development"]]);
   const url = text("url", "Apple's service");
@@ -57,11 +72,12 @@ export function forward(app, perform) {
       field("Forward what is refused here for its form, and compare the answers", compare),
     ],
     perform: async () => {
+      /** @type {Record<string, unknown>} */
       const body = { capture: capture.checked && environment.value === "development", compare: compare.checked };
       for (const control of [url, authority, proxy, hold]) {
         if (control.value.trim() !== "") body[control.name] = control.value.trim();
       }
-      const secret = file.files.length === 0 ? undefined : await file.files[0].text();
+      const secret = await file.files?.[0]?.text();
       if (kind.value === "key") body.credentials = { kind: "key", teamID: teamID.value.trim(), keyID: keyID.value.trim(), privateKey: secret };
       // The file has both, and each reader takes its own.
       if (kind.value === "certificate") body.credentials = { kind: "certificate", chain: secret, privateKey: secret };
@@ -71,7 +87,12 @@ export function forward(app, perform) {
   });
 }
 
-/** Asks whether the notifications of an app are delivered here again. */
+/**
+ * Asks whether the notifications of an app are delivered here again.
+ * @param {API.App} app
+ * @param {string} environment
+ * @param {Perform} perform
+ */
 export function endForwarding(app, environment, perform) {
   confirm(`Forward ${app.bundleID} no more?`, [
     `Its notifications in the ${environment} environment are delivered to the devices of this service from now on, also on open connections.`,
@@ -79,4 +100,8 @@ export function endForwarding(app, environment, perform) {
   ], "Forward no more", () => perform("DELETE", path(app, environment)));
 }
 
+/**
+ * @param {API.App} app
+ * @param {string} environment
+ */
 function path(app, environment) { return `/v1/apps/${encodeURIComponent(app.bundleID)}/upstreams/${environment}`; }

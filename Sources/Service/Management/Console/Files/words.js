@@ -2,6 +2,9 @@
 
 import { services } from "./pushtypes.js";
 
+/** @typedef {import("./model.js").Row} Row */
+
+/** @type {Record<string, string>} */
 export const outcomes = {
   delivered: "Delivered",
   stored: "Stored",
@@ -15,7 +18,10 @@ export const outcomes = {
   done: "Done",
 };
 
-/** What became of a notification, or that nobody knows yet. */
+/**
+ * What became of a notification, or that nobody knows yet.
+ * @param {Row} row
+ */
 export function outcomeOf(row) {
   if (row.request !== null && row.status === null) {
     if (row.outcome === "pending") return "No answer yet";
@@ -27,7 +33,10 @@ export function outcomeOf(row) {
   return outcomes[row.outcome] ?? row.outcome;
 }
 
-/** The steps of the delivery log. */
+/**
+ * The steps of the delivery log.
+ * @type {Record<string, string>}
+ */
 export const steps = {
   accepted: "Accepted",
   rejected: "Rejected",
@@ -46,7 +55,10 @@ export const steps = {
   held: "Held until the upstream can be reached",
 };
 
-/** The behaviours of virtual devices. */
+/**
+ * The behaviours of virtual devices.
+ * @type {Record<string, { label: string, hint: string }>}
+ */
 export const behaviours = {
   online: { label: "Online", hint: "Connected, and acknowledges at once: 200, delivered." },
   slow: { label: "Slow", hint: "Connected, and acknowledges after a while: 200, stored first, then delivered." },
@@ -56,12 +68,19 @@ export const behaviours = {
   expired: { label: "Expired", hint: "The device token has expired: 410 ExpiredToken." },
 };
 
-/** Says which nodes of a cluster did not answer. */
+/**
+ * Says which nodes of a cluster did not answer.
+ * @param {string[]} names
+ */
 export function silentNodes(names) { return `${names.length === 1 ? "The node" : "The nodes"} ${names.join(", ")} did not answer`; }
 
+/** @type {Record<string, string>} */
 export const powers = { charging: "Charging", awake: "Awake", low: "Low" };
 
-/** The app that a topic belongs to, and the app's service that it names; null if it names the app itself. */
+/**
+ * The app that a topic belongs to, and the app's service that it names; null if it names the app itself.
+ * @param {string} topic
+ */
 export function serviceOf(topic) {
   for (const [suffix, service] of Object.entries(services)) {
     if (topic.endsWith(suffix)) return { service, app: topic.slice(0, -suffix.length) };
@@ -69,9 +88,13 @@ export function serviceOf(topic) {
   return { service: null, app: topic };
 }
 
+/** @param {unknown} value */
 const text = (value) => (typeof value === "string" && value.trim() !== "" ? value : null);
 
-/** A short title for a payload: what a person would see first. */
+/**
+ * A short title for a payload: what a person would see first.
+ * @param {Record<string, any> | undefined} payload
+ */
 export function title(payload) {
   const aps = payload?.aps;
   if (typeof aps !== "object" || aps === null) return "No aps dictionary";
@@ -86,15 +109,23 @@ export function title(payload) {
   return "No alert";
 }
 
-/** What a request of the management of broadcast channels does. */
+/** @type {Record<string, string>} */
+const channelMethods = { POST: "Creates a broadcast channel", GET: "Reads a broadcast channel", DELETE: "Deletes a broadcast channel" };
+
+/**
+ * What a request of the management of broadcast channels does.
+ * @param {API.RecordedRequest} request
+ */
 export function channelTitle(request) {
   const headers = request.headers ?? {};
   if (String(headers[":path"] ?? "").endsWith("/all-channels")) return "Lists the broadcast channels";
-  return { POST: "Creates a broadcast channel", GET: "Reads a broadcast channel", DELETE: "Deletes a broadcast channel" }[headers[":method"]]
-    ?? "Management of broadcast channels";
+  return channelMethods[headers[":method"]] ?? "Management of broadcast channels";
 }
 
-/** The end of something long, which is where device tokens of one service differ. */
+/**
+ * The end of something long, which is where device tokens of one service differ.
+ * @param {string} value
+ */
 export function short(value, length = 12) {
   return value.length > length + 1 ? `…${value.slice(-length)}` : value;
 }

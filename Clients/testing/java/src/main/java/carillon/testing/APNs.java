@@ -33,7 +33,7 @@ public final class APNs implements AutoCloseable {
     /** How many requests a failed test shows: a person reads no more. */
     private static final int SHOWN = 20;
     // These faults happen before the sender is known, so a rule cannot select a team.
-    private static final Set<String> WITHOUT_TEAM = Set.of("refuse", "certificate", "tls", "handshake");
+    static final Set<String> WITHOUT_TEAM = Set.of("refuse", "certificate", "tls", "handshake");
 
     private final Carillon carillon;
     final Management management;

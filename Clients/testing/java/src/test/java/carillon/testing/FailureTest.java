@@ -16,8 +16,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import javax.net.ssl.HttpsURLConnection;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -62,6 +64,16 @@ class FailureTest {
                 "400 BadDeviceToken, rejected", "pushType is \"alert\", not \"voip\"", "outcome is \"rejected\", not \"delivered\"",
                 "payload is {\"aps\":{\"alert\":\"Hello\"}}, not {\"aps\":{\"alert\":\"Bye\"}}");
         fails(() -> apns.await(0, Map.of(), Duration.ZERO), "1 requests matched within 0.0 s, but none should");
+    }
+
+    @Test
+    void theFaultsWithoutATeamAreThoseThatTheServiceDescribesAsAboutConnections(Carillon carillon) {
+        Object value = carillon.management.ask("GET", "/openapi.json", null).object();
+        for (String key : List.of("components", "schemas", "RehearsalFault", "properties")) value = ((Map<?, ?>) value).get(key);
+        Set<String> described = ((Map<?, ?>) value).entrySet().stream()
+                .filter(fault -> ((String) ((Map<?, ?>) fault.getValue()).get("description")).contains("about new connections"))
+                .map(fault -> (String) fault.getKey()).collect(Collectors.toSet());
+        assertEquals(described, APNs.WITHOUT_TEAM);
     }
 
     @Test
