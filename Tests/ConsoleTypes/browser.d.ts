@@ -12,7 +12,7 @@ interface Array<T> {
 }
 
 /** An item of a list that an operation answers. */
-type Item<P extends string> = Answer<"GET", P> extends (infer I)[] ? I : any;
+type Item<P extends string> = Answer<"GET", P> extends (infer I)[] ? I : string extends P ? any : unknown;
 
 /** The attributes of an element, and its listeners: what one takes is known by its name. */
 type Attributes = { [E in keyof HTMLElementEventMap as `on${E}`]?: (event: HTMLElementEventMap[E] & { currentTarget: HTMLElement }) => unknown }
@@ -23,4 +23,4 @@ type Timer = number | null;
 declare function clearTimeout(timer: Timer | undefined): void;
 
 /** An item of a page that an operation answers. */
-type PageItem<P extends string> = Answer<"GET", P> extends { items: (infer I)[] } ? I : any;
+type PageItem<P extends string> = Answer<"GET", P> extends { items: (infer I)[] } ? I : string extends P ? any : unknown;

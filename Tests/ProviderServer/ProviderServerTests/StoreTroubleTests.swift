@@ -66,17 +66,17 @@ import Testing
         #expect(try await shown("/v1/hooks")["items"] == .array([]))
         // Each of the connections to a database comes back by itself.
         let sent = try await firstValue {
-            let sent = try await shop.provider.ask(
+            let answer = try await shop.provider.ask(
                 .POST, "/v1/messages", message, key: key, headers: [("idempotency-key", "k")])
-            return sent.status == 503 ? nil : sent
+            return answer.status == 503 ? nil : answer
         }
         #expect(sent.status == 202)
         let id = try sent.text("id")
-        let message = try await firstValue {
-            let message = try await shop.provider.finished(id)
-            return message.status == 503 ? nil : message
+        let finished = try await firstValue {
+            let finished = try await shop.provider.finished(id)
+            return finished.status == 503 ? nil : finished
         }
-        #expect(message["accepted"] == .integer(Int64(shop.tokens.count)), "\(message.body.text)")
+        #expect(finished["accepted"] == .integer(Int64(shop.tokens.count)), "\(finished.body.text)")
         #expect(try await shop.received().map(\.token).sorted() == shop.tokens.sorted())
     }
 
