@@ -102,6 +102,8 @@ extension HTTP2Endpoint {
             for stream in streams.ids(where: { $0.id > last }) {
                 guard let slot = streams.slot(of: stream) else { continue }
                 streams.remove(at: slot)
+                // A server that has begun to answer sees no reset of ours.
+                closedStreams.wasReset(stream)
                 enqueue(.closed(stream, .refusedStream, nil))
             }
         }

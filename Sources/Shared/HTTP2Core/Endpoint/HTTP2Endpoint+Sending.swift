@@ -200,6 +200,7 @@ extension HTTP2Endpoint {
     package mutating func reset(_ id: StreamID, _ code: ErrorCode) {
         guard canSend, let slot = streams.slot(of: id) else { return }
         streams.remove(at: slot)
+        closedStreams.wasReset(id)
         writer.reset(id, code)
         enqueue(.closed(id, code, nil))
     }

@@ -103,7 +103,7 @@ struct MessageRules {
             } else if name.isEqual(to: ":path") {
                 try once(.path)
                 path = range
-                guard isRepeated || FieldCharacters.areVisible(value) else {
+                guard isRepeated || allowsBlanks || FieldCharacters.areVisible(value) else {
                     throw Self.malformed("RFC 9113, 8.3.1", ":path has a blank")
                 }
             } else if name.isEqual(to: ":scheme") {
