@@ -1,5 +1,7 @@
 // Sends requests to the service's API. The browser adds the session's cookie, so no key is needed.
 
+import { parse, stringify } from "./exactjson.js";
+
 export class APIError extends Error {
   constructor(status, detail, pointer) {
     super(detail);
@@ -13,7 +15,7 @@ async function ask(method, path, body, headers = {}) {
   const options = { method, headers: { ...headers } };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
-    options.body = typeof body === "string" ? body : JSON.stringify(body);
+    options.body = typeof body === "string" ? body : stringify(body);
   }
   let response;
   try {
@@ -32,13 +34,13 @@ async function ask(method, path, body, headers = {}) {
  * @param headers more header fields of the request
  */
 export async function json(method, path, body, headers) {
-  return (await ask(method, path, body, headers)).json();
+  return parse(await (await ask(method, path, body, headers)).text());
 }
 
 /** The JSON of an answer, and the names of the nodes of a cluster whose part of it is missing. */
 export async function fromNodes(path) {
   const response = await ask("GET", path);
-  return { value: await response.json(), unanswered: unanswered(response) };
+  return { value: parse(await response.text()), unanswered: unanswered(response) };
 }
 
 function unanswered(response) {
@@ -69,7 +71,7 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
   let next = `${path}${path.includes("?") ? "&" : "?"}limit=${Math.min(PAGE, maximum)}`;
   while (next !== null && items.length < maximum) {
     const response = await ask("GET", next);
-    items.push(...await response.json());
+    items.push(...parse(await response.text()));
     next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
     for (const node of unanswered(response)) silent.add(node);
     onPage(items, [...silent]);
@@ -79,5 +81,5 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
 
 /** The objects of an answer that has one on each line. */
 export async function lines(path) {
-  return (await text(path)).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return (await text(path)).split("\n").filter((line) => line !== "").map(parse);
 }

@@ -2,6 +2,7 @@
 
 import { json } from "./api.js";
 import { announce, element, empty, field, section } from "./dom.js";
+import { parse, stringify } from "./exactjson.js";
 import { AppChoice, failure, items, noApp, number } from "./parts.js";
 import { PayloadForm } from "./payloadform.js";
 import { pushTypes } from "./pushtypes.js";
@@ -203,7 +204,7 @@ export class Compose {
 
   #parsed(name) {
     try {
-      return JSON.parse(this.#controls[name].value);
+      return parse(this.#controls[name].value);
     } catch (error) {
       throw new Fault(`That is not JSON: ${error.message}`, `/${name}`);
     }
@@ -220,7 +221,7 @@ export class Compose {
     for (const name of ["tags", "where", "language", "environment", "channel"]) set(name, audience[name]);
     for (const name of ["users", "installations"]) set(name, names(audience[name]));
     set("saved", this.#nameOf(audience.saved));
-    for (const [name, value] of Object.entries({ texts, values })) set(name, value === undefined ? undefined : JSON.stringify(value, null, 2));
+    for (const [name, value] of Object.entries({ texts, values })) set(name, value === undefined ? undefined : stringify(value, 2));
     for (const [name, value] of Object.entries({ fallbackLanguage, rate, priority, pushType, collapseID, activity })) set(name, value);
     set("quietFrom", quietHours?.from);
     set("quietTo", quietHours?.to);
@@ -239,7 +240,7 @@ export class Compose {
 
   /** The name of a saved audience. A message that was sent has its conditions instead of the name. */
   #nameOf(conditions) {
-    const text = (value) => JSON.stringify(Object.entries(value ?? {}).sort());
+    const text = (value) => stringify(Object.entries(value ?? {}).sort());
     return this.#audiences.find(({ audience }) => text(audience) === text(conditions))?.name;
   }
 
@@ -274,7 +275,7 @@ export class Compose {
       faults === 0 ? null : element("p", { class: "check", "data-kind": "bad" }, "It would fail for some of these. Give the missing values, or change the payload."),
       ...samples.flatMap((sample) => [
         element("h3", {}, element("a", { href: `#/installations?${new URLSearchParams({ app: document.bundleID, find: sample.installation })}` }, sample.installation)),
-        sample.fault === undefined ? element("pre", { tabindex: 0, "aria-label": `Payload for ${sample.installation}` }, JSON.stringify(sample.payload, null, 2))
+        sample.fault === undefined ? element("pre", { tabindex: 0, "aria-label": `Payload for ${sample.installation}` }, stringify(sample.payload, 2))
           : element("p", { class: "problem" }, sample.fault),
       ]),
       element("div", { class: "actions" }, send)));

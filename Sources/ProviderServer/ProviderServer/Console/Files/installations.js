@@ -3,6 +3,7 @@
 import { json, none } from "./api.js";
 import { confirm } from "./dialog.js";
 import { announce, element, empty, field, section } from "./dom.js";
+import { stringify } from "./exactjson.js";
 import { AppChoice, download, failure, items, noApp, query, when } from "./parts.js";
 
 /** The characters of an identifier. */
@@ -89,7 +90,7 @@ export class Installations {
 
   #card(installation) {
     const { id, user, environment, languages, timeZone, tags, appTags, appVersion, values, appValues, deviceToken, tokens, activities, registeredAt, changedAt, ended } = installation;
-    const code = (value) => (value === undefined ? null : element("code", {}, JSON.stringify(value)));
+    const code = (value) => (value === undefined ? null : element("code", {}, stringify(value)));
     const pairs = (tokens) => Object.entries(tokens ?? {}).map(([name, token]) => `${name}: ${token}`);
     const list = (name, words) => [name, words.length === 0 ? null : element("ul", { class: "tags" }, ...words.map((word) => element("li", {}, word)))];
     const facts = [

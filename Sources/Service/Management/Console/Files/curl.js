@@ -1,5 +1,7 @@
 // A notification as the command that sends it.
 
+import { stringify } from "./exactjson.js";
+
 /** For a POSIX shell. */
 function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
@@ -10,7 +12,7 @@ const own = new Set(["host", "content-length", "user-agent", "accept", "accept-e
 
 /** The body of a request, which need not be JSON. */
 export function body(request) {
-  return request.payload === undefined ? request.body ?? "" : JSON.stringify(request.payload);
+  return request.payload === undefined ? request.body ?? "" : stringify(request.payload);
 }
 
 /** @param text the body, if it is known as it was sent */

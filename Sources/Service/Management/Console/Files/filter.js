@@ -1,5 +1,7 @@
 // Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
 
+import { stringify } from "./exactjson.js";
+
 export const names = ["text", "outcome", "reason", "status", "app", "device", "id", "connection"];
 
 /** @returns {object} the filter in the query of a fragment; "" where nothing is asked for */
@@ -21,7 +23,7 @@ export function isEmpty(filter) {
 
 /** The text that the search looks in, in lower case. It is made at the row's first search, and kept. */
 function searched(row) {
-  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, JSON.stringify(row.request?.payload ?? "")]
+  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, stringify(row.request?.payload ?? "")]
     .join("\n").toLowerCase();
   return row.text;
 }
