@@ -2,12 +2,19 @@
 extension TestService {
     /// Reads the metrics until they show that the limit was exceeded.
     func metricsSay(_ limit: String) async throws {
-        let prefix = "carillon_limits_exceeded_total{limit=\"\(limit)\"} "
-        while true {
-            // This loop needs no delay, because reading the page is a round trip in which other tasks can run.
-            let line = String(decoding: try await manage("GET", "/metrics").body, as: UTF8.self).split(separator: "\n")
-                .first { $0.hasPrefix(prefix) }
-            if let count = Int(try required(line).dropFirst(prefix.count)), count > 0 { return }
-        }
+        try await metricCounts("carillon_limits_exceeded_total{limit=\"\(limit)\"}")
+    }
+
+    /// Reads the metrics until this one is greater than zero.
+    func metricCounts(_ name: String) async throws {
+        // This loop needs no delay, because reading the page is a round trip in which other tasks can run.
+        while try await metric(name) ?? 0 == 0 {}
+    }
+
+    /// Reads a metric that counts; nil if there is none of this name.
+    func metric(_ name: String) async throws -> Int? {
+        let line = String(decoding: try await manage("GET", "/metrics").body, as: UTF8.self).split(separator: "\n")
+            .first { $0.hasPrefix(name + " ") }
+        return line.flatMap { Int($0.dropFirst(name.count + 1)) }
     }
 }
