@@ -17,7 +17,9 @@ struct MalformedRequestTests {
     ])
     func `A device token with blanks is answered, and counts as a rejection`(text: String, detail: String) async throws
     {
-        try await TestService.run { test in
+        try await TestService.run {
+            $0.journal = 10
+        } _: { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with(":path", "/3/device/" + text)
             let client = try await HandmadeClient(test)
