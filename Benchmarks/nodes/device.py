@@ -19,8 +19,10 @@ from frames import (  # noqa: E402
     ACKNOWLEDGE, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PREFACE, RESET, SETTINGS, fields, frame)
 
 WINDOW_UPDATE = 8
-# The first byte of a header block (RFC 7541, appendix A). Other statuses have a literal.
-STATUSES = {0x88: 200, 0x89: 204, 0x8B: 304, 0x8C: 400, 0x8D: 404, 0x8E: 500}
+# The fields of the static table that have a status (RFC 7541, appendix A). Other statuses have a literal.
+STATUSES = {0x88: 200, 0x89: 204, 0x8A: 206, 0x8B: 304, 0x8C: 400, 0x8D: 404, 0x8E: 500}
+# The digits' codes (RFC 7541, appendix B): three of 5 bits, the others of 6.
+CODES = {f"{code:0{5 if code < 3 else 6}b}": str(digit) for digit, code in enumerate([0, 1, 2, *range(0x19, 0x20)])}
 LOST = (OSError, EOFError)
 
 
@@ -30,6 +32,27 @@ def context(authority, identity=None):
     if identity:
         result.load_cert_chain(identity)
     return result
+
+
+def status(block):
+    """Returns the status of a header block, which is its first field; -1 if it cannot be read. The other side has no dynamic
+    table, because the connection allows none."""
+    while block and block[0] >> 5 == 1:
+        # A change of the table's size.
+        block = block[1:]
+    if not block or block[0] & 0x80:
+        return STATUSES.get(block[0], -1) if block else -1
+    # A literal whose name has an index in four or six bits: all that have a status are below 15.
+    index = block[0] & (0x3F if block[0] & 0x40 else 0x0F)
+    if not 8 <= index <= 14 or len(block) < 2:
+        return -1
+    text = block[2 : 2 + (block[1] & 0x7F)]
+    digits = text.decode("ascii", "replace")
+    if block[1] & 0x80:
+        bits, digits = "".join(f"{byte:08b}" for byte in text), ""
+        while code := next((code for code in CODES if len(digits) < 3 and bits.startswith(code)), None):
+            bits, digits = bits[len(code):], digits + CODES[code]
+    return int(digits) if digits.isascii() and digits.isdigit() else -1
 
 
 class Connection:
@@ -46,9 +69,9 @@ class Connection:
         self.reader, self.writer, self.line_arrived = reader, writer, line_arrived
         self.local_port = writer.get_extra_info("sockname")[1]
         self.last, self.answers, self.listening, self.unread = -1, {}, None, b""
-        # No flow control (initial window and connection window).
+        # No flow control (initial window and connection window), and no dynamic table for what comes.
         writer.write(
-            PREFACE + frame(SETTINGS, 0, 0, b"\x00\x04\x7f\xff\xff\xff")
+            PREFACE + frame(SETTINGS, 0, 0, b"\x00\x04\x7f\xff\xff\xff" + b"\x00\x01\x00\x00\x00\x00")
             + frame(WINDOW_UPDATE, 0, 0, (2**31 - 65_536 - 1).to_bytes(4, "big")))
         self.ended, self.stream_ended, self.ponged = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.task = asyncio.create_task(self.read())
@@ -119,7 +142,7 @@ class Connection:
         elif kind in (HEADERS, DATA) and stream in self.answers:
             answer = self.answers[stream]
             if kind == HEADERS:
-                answer[0] = STATUSES.get(payload[0], -1)
+                answer[0] = status(payload)
             else:
                 answer[1] += payload
         if kind == RESET or kind in (HEADERS, DATA) and flags & END_STREAM:

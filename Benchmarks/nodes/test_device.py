@@ -30,6 +30,19 @@ def line(sending, identifier="A"):
     return {"sending": sending, "id": identifier}
 
 
+class StatusTests(unittest.TestCase):
+    def test_statuses_are_told_apart(self):
+        for block, expected in [
+            (b"\x88", 200), (b"\x8c\x0f\x01\x01a", 400), (b"\x20\x88", 200), (b"\x48\x03429", 429), (b"\x08\x03503\x5f", 503),
+            (b"\x18\x03410", 410), (b"\x4e\x03503", 503),
+            # With Huffman code: 011010 00010 011111, and 011011 00000 011001.
+            (b"\x48\x83" + int("0110100001001111" + "11111111", 2).to_bytes(3, "big"), 429),
+            (b"\x08\x83" + int("0110110000001100" + "11111111", 2).to_bytes(3, "big"), 503),
+            (b"", -1), (b"\xbe", -1), (b"\x40\x01a\x01b", -1), (b"\x48", -1), (b"\x48\x03abc", -1),
+        ]:
+            self.assertEqual(device.status(block), expected, block)
+
+
 class DeviceTests(unittest.IsolatedAsyncioTestCase):
     def make(self):
         made = Device.__new__(Device)

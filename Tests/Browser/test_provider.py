@@ -228,6 +228,24 @@ class ComposeTests(ProviderConsoleCase):
             "payload": {"aps": {"alert": "{{greeting}}"}}, "texts": {"en": {"greeting": "Hi"}}, "fallbackLanguage": "en",
             "values": {"name": "you"}, "rate": 70, "collapseID": "score", "priority": 5, "expiration": 0, "pushType": "alert", "localTime": year})
 
+    def test_numbers_keep_their_digits(self):
+        numbers = ["18446744073709551615", "1.0", "1e400"]
+        self.console.field("tags", "news && !muted")
+        self.console.field("values", '{"n":18446744073709551615}')
+        self.console.field("payload", '{"aps":{"alert":"x"},"numbers":[%s]}' % ",".join(numbers))
+        # The form writes the whole payload again.
+        self.console.field("aps-title", "More")
+        self.console.press("Dry run")
+        self.console.wait_for_text("1 installation would get it now.")
+        self.console.press("Send it to 1 installation")
+        self.console.wait_for_text("Finished", ".badge")
+        for number in numbers:
+            self.console.wait_for_text(number, "main")
+        self.driver.find_element("link text", "Use as a draft").click()
+        self.console.wait(lambda: "18446744073709551615" in self.console.one("[name=values]").get_property("value"))
+        for number in numbers:
+            self.assertIn(number, self.console.one("[name=payload]").get_property("value"))
+
     def test_what_is_counted_and_held_arrives(self):
         self.console.field("tags", "news")
         self.console.one("[name=countsOpened]").click()

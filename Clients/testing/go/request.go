@@ -1,6 +1,7 @@
 package carillontest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -45,8 +46,13 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &r.All)
 }
 
-// Decode reads the payload into value, as json.Unmarshal does.
-func (r Request) Decode(value any) error { return json.Unmarshal(r.Payload, value) }
+// Decode reads the payload into value, as json.Unmarshal does, except that a number without a type of its own, in a map or an
+// any, becomes a json.Number with its digits. A float64 would change 18446744073709551615, and there is none for 1e400.
+func (r Request) Decode(value any) error {
+	decoder := json.NewDecoder(bytes.NewReader(r.Payload))
+	decoder.UseNumber()
+	return decoder.Decode(value)
+}
 
 // String returns the request in one line, or the connection that failed before a request.
 func (r Request) String() string {

@@ -242,8 +242,12 @@ package final class ProviderServer: Service {
         let limits = RequestLimits(
             request: settings.requestTimeout, bodyBytesPerSecond: ProviderServerLimits.bodyBytesPerSecond,
             answer: settings.requestTimeout)
+        let log = ConnectionLog(
+            logger, limits: LimitLog(logger, countMalformed: { ProviderServerMetrics.countMalformed($1) }))
         let http = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestGuard(limits)], idleTimeout: settings.idleTimeout,
+            additionalChannelHandlers: [
+                RequestGuard(limits) { problem in log.malformedRequest(peer: nil) { problem.detail } }
+            ], idleTimeout: settings.idleTimeout,
             httpDecoderConfiguration: RequestLimits.decoder)
         let idle = settings.idleTimeout + ProviderServerLimits.idleMargin
         let times = ConnectionGuard.Times(

@@ -8,6 +8,7 @@ package enum ProviderServerMetrics {
         "carillon_provider_outcomes_total": "Outcomes on the disk, by app; accepted, or the reason.",
         "carillon_provider_messages_running": "Messages that are being sent.",
         "carillon_provider_hook_attempts_total": "Attempts to send an event to a hook.",
+        "carillon_provider_malformed_requests_total": "Requests that broke a rule of HTTP.",
         "apns_provider_accepted_total": "Notifications that the service accepted.",
         "apns_provider_rejected_total": "Notifications that the service refused and that are not sent again.",
         "apns_provider_failed_total": "Notifications without an answer.",
@@ -20,6 +21,7 @@ package enum ProviderServerMetrics {
     /// counter that does not exist yet.
     static func begin() {
         setRunning(0)
+        countMalformed(0)
         for isDelivered in [true, false] { hookAttempts(isDelivered).increment(by: 0) }
         // The names of `APNSProvider`, whose clients begin with the first app.
         for name in ["accepted", "rejected", "failed", "retried"] {
@@ -43,6 +45,10 @@ package enum ProviderServerMetrics {
     }
 
     static func setRunning(_ count: Int) { Gauge(label: "carillon_provider_messages_running").record(count) }
+
+    static func countMalformed(_ count: Int) {
+        Counter(label: "carillon_provider_malformed_requests_total").increment(by: count)
+    }
 
     static func countHook(isDelivered: Bool) {
         hookAttempts(isDelivered).increment()

@@ -95,8 +95,11 @@ package final class ProviderAPI: HTTP2Service {
         self.forwarding = forwarding
     }
 
+    package static var buffers: ConnectionBuffers { .busyOrIdle }
+
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
+        configuration.idleMemory = .releasedOnRequest
         configuration.limits.maxConcurrentStreams = limits.concurrentStreams
         // Allow one stream until the first valid provider token. A provider with a certificate has already shown who
         // it is (Guide, 2.3.3).

@@ -21,6 +21,18 @@ package struct ProviderLimits: Sendable, Hashable {
     /// together have up to 8,000 bytes.
     package static let untrustedChannelWeight = 9
 
+    /// What a connection may hold beside its open requests before it has shown whom it belongs to, in bytes: answers that it
+    /// does not read, and frames of which a part is missing. It ends with more. A client may send ``concurrentStreams``
+    /// requests before it knows that it should not, and their answers have up to 250 bytes each.
+    static let strangerBytes = 262_144
+
+    /// What of that counts as the connection's own, in bytes. The rest counts for ``untrustedRequests``, and may stay for
+    /// ``requestTimeout``.
+    static let uncountedBytes = 4_096
+
+    /// How much is written at once to such a connection, in bytes: as much as NIOSSL has room for from the beginning.
+    static let strangerWriteBytes = 8_192
+
     /// How often the provider token of a connection may change: once in twenty minutes (docs/current-apns.md). The
     /// Guide requires one token for all requests of an hour (2.3.3.1).
     package var tokenUpdates = Rate(burst: 1, perSecond: 1 / 1200)

@@ -19,6 +19,8 @@ package final class AcceptedConnection {
     private let untrusted: UntrustedConnections
     /// Its number among the connections whose clients have not authenticated yet.
     private var untrustedNumber: UInt64?
+    /// The buffers for reading once the client has authenticated; nil if they are in use.
+    private var trustedBuffers: ConnectionBuffers?
     private var isReported = false
 
     /// - Parameters:
@@ -53,18 +55,36 @@ package final class AcceptedConnection {
     }
 
     /// Takes a place among the connections whose clients have not authenticated yet, until ``showedTrust()`` or the
-    /// end. A connection over a Unix socket needs no place.
-    /// - Parameter end: closes the connection if the client still has not authenticated. Called on any thread.
+    /// end. Until then it reads with small buffers. A connection over a Unix socket needs neither.
+    /// - Parameters:
+    ///   - buffers: what the service wants for reading.
+    ///   - end: closes the connection if the client still has not authenticated. Called on any thread.
     /// - Throws: If there is no place. The listener then closes the connection.
-    func awaitTrust(_ end: @escaping @Sendable () -> Void) throws {
+    func awaitTrust(_ buffers: ConnectionBuffers, _ end: @escaping @Sendable () -> Void) throws {
         guard address != nil else { return }
+        try setReading(buffers.strangerRecvAllocator, reads: ConnectionBuffers.strangerReads)
+        trustedBuffers = buffers
         guard let number = untrusted.admit(at: .now(), end: end) else { return try refuse(.untrustedConnections) }
         untrustedNumber = number
         channel.closeFuture.whenComplete { [untrusted] _ in untrusted.remove(number) }
     }
 
-    /// The client has authenticated.
-    func showedTrust() {
+    private func setReading(_ allocator: any RecvByteBufferAllocator, reads: UInt) throws {
+        try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+        try channel.syncOptions?.setOption(.maxMessagesPerRead, value: reads)
+    }
+
+    /// Whether the client has never authenticated, so that what it makes the service hold is limited. False for a
+    /// connection over a Unix socket.
+    package var isStranger: Bool { trustedBuffers != nil }
+
+    /// The client has authenticated. Called as often as one likes.
+    package func showedTrust() {
+        if let buffers = trustedBuffers {
+            trustedBuffers = nil
+            // A channel that is closed has no options any more.
+            try? setReading(buffers.recvAllocator, reads: ConnectionBuffers.reads)
+        }
         guard let number = untrustedNumber else { return }
         untrustedNumber = nil
         untrusted.remove(number)
@@ -93,6 +113,12 @@ package final class AcceptedConnection {
 
     /// The connection exceeded a limit.
     package func limitExceeded(_ limit: Limit) { guardian?.log?.limitExceeded(limit, peer: peer) }
+
+    /// A request on the connection broke a rule of HTTP. Counts and logs it.
+    /// - Parameter rule: the rule, without bytes of the peer.
+    package func malformedRequest(_ rule: @autoclosure () -> String) {
+        log.malformedRequest(peer: remote, rule: rule)
+    }
 
     /// Logs what went wrong with the connection, once.
     package func report(_ message: String, _ cause: @autoclosure () -> String) {

@@ -42,7 +42,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     ) throws {
         let pipeline = accepted.channel.pipeline.syncOperations
         let handler = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
-        try accepted.awaitTrust { handler.eventLoop.execute { handler.value.giveWay() } }
+        try accepted.awaitTrust(Service.buffers) { handler.eventLoop.execute { handler.value.giveWay() } }
         guard let tls else {
             service = choice.service(for: nil)
             return try pipeline.addHandler(self)

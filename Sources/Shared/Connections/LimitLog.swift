@@ -8,11 +8,20 @@ import Synchronization
 package final class LimitLog: Sendable {
     private let logger: Logger
     private let count: @Sendable (Limit) -> Void
+    /// Counts malformed requests: the listener's name, and how many. Called with 0 when the listener begins.
+    let countMalformed: @Sendable (String, Int) -> Void
     private let rates = Mutex(LineRates<Limit>())
 
-    /// - Parameter count: is called each time, on any thread.
-    package init(_ logger: Logger, count: @escaping @Sendable (Limit) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - count: is called each time, on any thread.
+    ///   - countMalformed: counts malformed requests, by the listener's name. Called on any thread.
+    package init(
+        _ logger: Logger,
+        count: @escaping @Sendable (Limit) -> Void = { _ in },
+        countMalformed: @escaping @Sendable (_ listener: String, _ by: Int) -> Void = { _, _ in },
+    ) {
         self.logger = logger
+        self.countMalformed = countMalformed
         self.count = count
     }
 

@@ -56,12 +56,12 @@ package final class Listener: Sendable {
     ) async throws -> Listener {
         var registries: [NIOLoopBound<ConnectionRegistry>] = []
         for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
-        let log = ConnectionLog(logger)
+        let log = ConnectionLog(logger, limits: connects?.log)
         let untrusted = UntrustedConnections(limit: limits.untrustedConnections, grace: limits.untrustedGrace)
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: limits.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.maxMessagesPerRead, value: 8)
+            .childChannelOption(.maxMessagesPerRead, value: ConnectionBuffers.reads)
             .childChannelInitializer { [registries] channel in
                 SetUpFailure.reporting(channel, to: log) {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
@@ -86,9 +86,7 @@ package final class Listener: Sendable {
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
-        if let allocator = Service.buffers.recvAllocator {
-            bootstrap = bootstrap.childChannelOption(.recvAllocator, value: allocator)
-        }
+        bootstrap = bootstrap.childChannelOption(.recvAllocator, value: Service.buffers.recvAllocator)
         let channel: any Channel =
             switch address {
             case .tcp(let host, let port):

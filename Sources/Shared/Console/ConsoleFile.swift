@@ -31,6 +31,7 @@ package struct ConsoleFile: Sendable {
             "console.css": ConsoleFile(PackageResources.console_css, .style),
             "dialog.js": ConsoleFile(PackageResources.dialog_js, .module),
             "dom.js": ConsoleFile(PackageResources.dom_js, .module),
+            "exactjson.js": ConsoleFile(PackageResources.exactjson_js, .module),
             "icon.svg": ConsoleFile(PackageResources.icon_svg, .image),
             "list.js": ConsoleFile(PackageResources.list_js, .module),
             "payloadform.js": ConsoleFile(PackageResources.payloadform_js, .module),

@@ -14,6 +14,18 @@ package struct APIClient: Sendable {
         case url(String)
     }
 
+    /// An HTTP proxy through which the API is reached.
+    package struct Proxy: Sendable {
+        let host: String
+        let port: Int
+        let authorization: String?
+
+        /// - Parameter authorization: the value of `proxy-authorization`; nil if the proxy asks for none.
+        package init(host: String, port: Int, authorization: String?) {
+            (self.host, self.port, self.authorization) = (host, port, authorization)
+        }
+    }
+
     private let address: Address
     /// The key that each request has; nil for none.
     private let key: String?
@@ -34,6 +46,7 @@ package struct APIClient: Sendable {
         _ address: Address,
         key: String? = nil,
         tls: TLSConfiguration? = nil,
+        proxy: Proxy? = nil,
         sharesConnections: Bool = false,
         describe: @escaping @Sendable (APIFailure) -> any Error,
     ) {
@@ -41,6 +54,11 @@ package struct APIClient: Sendable {
         self.sharesConnections = sharesConnections
         var configuration = Self.configuration
         configuration.tlsConfiguration = tls
+        configuration.proxy = proxy.map { proxy in
+            let basic = proxy.authorization.map { String($0.dropFirst("Basic ".count)) }
+            return .server(
+                host: proxy.host, port: proxy.port, authorization: basic.map { .basic(credentials: $0) })
+        }
         self.configuration = configuration
     }
 

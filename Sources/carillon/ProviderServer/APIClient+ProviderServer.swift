@@ -1,3 +1,4 @@
+import APNSProvider
 import CommandSupport
 import Connections
 import Foundation
@@ -15,30 +16,32 @@ extension APIClient {
     private static let authorityName = "CARILLON_PROVIDER_CA"
 
     /// The API of a provider server, with the administrator's key from the server's folder or from the environment.
-    static func providerServer(folder: String) throws -> APIClient {
+    /// - Parameter proxy: the value of `--proxy`; nil if the environment names the proxy, or if there is none.
+    static func providerServer(folder: String, proxy: String?) throws -> APIClient {
         let environment = ProcessInfo.processInfo.environment
         guard let url = try address(in: urlName) else {
             let description = try description(folder)
             let key = try InputFile.text(description.keyFile, "key").trimmingCharacters(in: .whitespacesAndNewlines)
-            return try providerServer(description.url, key: key, authority: description.certificate, folder: folder)
+            return try providerServer(
+                description.url, key: key, authority: description.certificate, folder: folder, proxy)
         }
         guard let key = environment[keyName], !key.isEmpty else {
             throw CommandError("\(urlName) needs \(keyName).")
         }
         let authority = environment[authorityName].flatMap { $0.isEmpty ? nil : $0 }
-        return try providerServer(url, key: key, authority: authority, folder: nil)
+        return try providerServer(url, key: key, authority: authority, folder: nil, proxy)
     }
 
     /// - Parameter folder: the server's folder; nil if the environment names the server.
     private static func providerServer(
-        _ url: String, key: String, authority: String?, folder: String?,
+        _ url: String, key: String, authority: String?, folder: String?, _ proxy: String?,
     ) throws -> APIClient {
         let tls = try authority.map { file in
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.trustRoots = .certificates(try certificates(in: file, isNamed: folder == nil))
             return tls
         }
-        return APIClient(.url(url), key: key, tls: tls) { failure in
+        return APIClient(.url(url), key: key, tls: tls, proxy: try self.proxy(proxy, to: url)) { failure in
             switch failure {
             case .notReached(let error): notAnswering(url, RequestFailure.cause(of: error), folder: folder)
             case .interrupted(let error):
@@ -53,6 +56,26 @@ extension APIClient {
                     "What answers at \(url) is no provider server: its answer is not JSON. Check \(urlName).")
             }
         }
+    }
+
+    /// The proxy through which to reach a server; nil for a direct connection.
+    /// - Parameter named: the value of `--proxy`.
+    private static func proxy(_ named: String?, to url: String) throws -> Proxy? {
+        let proxy: HTTPProxy?
+        if let named {
+            do throws(ProviderError) {
+                proxy = try HTTPProxy(url: named)
+            } catch {
+                throw CommandError("--proxy is not understood. \(error.cause)")
+            }
+        } else {
+            guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host else {
+                return nil
+            }
+            proxy = try ProxyRules(variables: ProcessInfo.processInfo.environment)
+                .proxy(for: host, port: parts.port ?? 443)
+        }
+        return proxy.map { Proxy(host: $0.host, port: $0.port, authorization: $0.authorization) }
     }
 
     /// Reads the file with the root certificate.

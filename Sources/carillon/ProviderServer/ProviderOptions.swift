@@ -12,6 +12,13 @@ struct ProviderOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line on standard output, and nothing else.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The HTTP proxy, http://host:port: of serve the one through which the server reaches push services and hooks (or "
+                + "CARILLON_PROVIDER_PROXY), of the others the one through which the server is reached; HTTPS_PROXY and "
+                + "NO_PROXY by default.", valueName: "url"))
+    var proxy: String?
+
     /// The data folder if neither an option nor the environment names one.
     private static let defaultFolder = "./carillon-provider-data"
 
@@ -20,7 +27,7 @@ struct ProviderOptions: ParsableArguments {
     }
 
     /// Returns a client of the server with this folder, or of the server that the environment names.
-    func client() throws -> APIClient { try APIClient.providerServer(folder: folder) }
+    func client() throws -> APIClient { try APIClient.providerServer(folder: folder, proxy: proxy) }
 
     var output: Output { Output(isJSON: json) }
 }

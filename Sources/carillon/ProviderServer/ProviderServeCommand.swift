@@ -44,12 +44,6 @@ struct ProviderServeCommand: AsyncParsableCommand {
         help: "Let an app's key add hooks on this machine. The administrator's key always may.")
     var localHooks = false
 
-    @Option(
-        help: ArgumentHelp(
-            "The HTTP proxy through which the server reaches push services and hooks, http://host:port (or "
-                + "CARILLON_PROVIDER_PROXY, or HTTPS_PROXY). NO_PROXY has the exceptions.", valueName: "url"))
-    var proxy: String?
-
     @OptionGroup var log: LogOptions
 
     func run() async throws {
@@ -66,7 +60,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         settings.store = try chosenStore(environment)
         let setting =
-            proxy.map { (name: "--proxy", url: $0) }
+            options.proxy.map { (name: "--proxy", url: $0) }
             ?? environment["CARILLON_PROVIDER_PROXY"].map { (name: "CARILLON_PROVIDER_PROXY", url: $0) }
         settings.proxies = try ProxyRules(variables: environment, setting: setting)
         try ProviderLimitSetting.read(environment, into: &settings)

@@ -103,6 +103,12 @@ import Testing
                 #expect(try waiting.text("cause").contains("the proxy refused with status 503"), "\(waiting.body.text)")
                 _ = try await provider.ask(.POST, "/v1/messages/\(id)/cancel", key: key)
                 #expect(proxy.requests.contains { $0.hasPrefix("CONNECT push.example.com:443 ") })
+                // A message without a value for its template ends without the push service, and the hook hears of it.
+                _ = try await provider.ask(
+                    .POST, "/v1/messages", #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"{{name}}"}}}"#,
+                    key: key)
+                try await wait(
+                    while: !proxy.requests.contains { $0.hasPrefix("CONNECT hooks.example.com:8443 ") })
             }
         }
     }

@@ -42,6 +42,11 @@ struct ConnectionRule: Sendable, CustomTestStringConvertible {
         ConnectionRule("5.1", "WINDOW_UPDATE for an idle stream", Wire.windowUpdate(3, 1)),
         ConnectionRule("5.1.1", "a client opens a stream with an even number", Wire.headers(2, Wire.get)),
         ConnectionRule(
+            "5.1.1", "a client opens a stream that it skipped", Wire.headers(5, Wire.get) + Wire.headers(3, Wire.get)),
+        ConnectionRule(
+            "5.1", "HEADERS on a closed stream", "STREAM_CLOSED",
+            Wire.headers(1, Wire.post) + Wire.reset(1) + Wire.headers(1, Wire.get)),
+        ConnectionRule(
             "6.2", "an unknown frame within a field block (5.5)",
             Wire.headers(1, Wire.get, endHeaders: false) + Wire.frame(0xfe, 0, 1)),
         ConnectionRule("6.2", "PING within a field block", Wire.headers(1, Wire.get, endHeaders: false) + Wire.ping()),

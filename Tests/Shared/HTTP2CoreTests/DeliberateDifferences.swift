@@ -63,6 +63,24 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
 
     private static let others: [DeliberateDifference] = [
         DeliberateDifference(
+            reason:
+                "libnghttp2 discards DATA on a closed stream. 6.1: a stream error, unless we have reset the stream.",
+            example: [post, Wire.reset(1), Wire.data(1, "a")]
+        ) { $0.isAnsweredWithStreamClosed },
+        DeliberateDifference(
+            reason:
+                "libnghttp2 discards DATA on a closed stream. 6.1: a stream error, unless we have reset the stream.",
+            role: .client, example: [Wire.reset(1), Wire.data(1, "a")]
+        ) { $0.isAnsweredWithStreamClosed },
+        DeliberateDifference(
+            reason: "libnghttp2 discards HEADERS on a closed stream. 5.1: an error of the connection.",
+            example: [post, Wire.reset(1), get]
+        ) { $0.ours.faults == ["RFC 9113, 5.1"] && $0.ours.goAway == 5 },
+        DeliberateDifference(
+            reason: "libnghttp2 discards HEADERS on a stream that was skipped. 5.1.1: an error of the connection.",
+            example: [Wire.headers(5, Wire.get), get]
+        ) { $0.ours.faults == ["RFC 9113, 5.1.1"] && $0.ours.goAway == 1 },
+        DeliberateDifference(
             reason: "libnghttp2 does not compare host with :authority. 8.3.1: a request is malformed if they differ.",
             example: [get("host", "b")]
         ) {
@@ -208,6 +226,12 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
 }
 
 extension Comparison {
+    /// Whether only we answer DATA with RST_STREAM and STREAM_CLOSED.
+    fileprivate var isAnsweredWithStreamClosed: Bool {
+        let resets = ours.sent.filter { $0.hasPrefix("RST_STREAM ") && $0.hasSuffix(" 5") }
+        return type == Wire.data && !resets.isEmpty && !library.isFailure && !library.sent.contains(resets[0])
+    }
+
     /// Whether the frame is HEADERS whose priority names its own stream.
     fileprivate var dependsOnItself: Bool {
         guard type == Wire.headers, frame.count > 14, frame[4] & Wire.hasPriority != 0 else { return false }

@@ -112,10 +112,12 @@ extension Rule {
             "5.1.1", "A number that is not the client's is a connection error.",
             "a client opens a stream with an even number"),
         Rule(
-            "5.1.1", "A number below an earlier one is a connection error.",
-            because:
-                "A known limit (docs/threat-model.md): telling a skipped number from that of a closed stream would need a "
-                + "record of every stream, so HEADERS of both are discarded."),
+            "5.1.1", "A number below an earlier one is a connection error.", "a client opens a stream that it skipped",
+            "HEADERS on a closed stream"),
+        Rule(
+            "6.1", "DATA on a closed stream is the stream error STREAM_CLOSED.",
+            "RFC 9113, 6.1: DATA on a stream that both have ended is the stream error STREAM_CLOSED",
+            "RFC 9113, 5.1: DATA on a stream that the peer has reset is the stream error STREAM_CLOSED"),
         Rule(
             "5.1.2", "No more streams are open than the peer allows.",
             "RFC 9113, 5.1.2: a client opens no more streams than the server allows"),

@@ -1,5 +1,6 @@
-import HTTP2Core
 import Testing
+
+@testable import HTTP2Core
 
 /// Stream states and numbers (RFC 9113, 5.1), and the frames that change them (6.1 to 6.4).
 struct StreamTests {
@@ -81,11 +82,57 @@ struct StreamTests {
             ])
     }
 
-    @Test func `RFC 9113, 5.1.1: skipped streams are closed, and not opened again`() {
+    @Test func `RFC 9113, 5.1.1: skipped streams are closed, and DATA on them is the stream error STREAM_CLOSED`() {
         open(5)
-        // 3 was skipped. Its HEADERS are discarded as those of any closed stream.
-        #expect(server.receive(Wire.headers(3, Wire.get)) == [])
+        #expect(server.receive(Wire.data(3, "a")) == [])
+        #expect(server.output() == ["RST_STREAM 3 5"])
         #expect(server.receive(Wire.headers(7, Wire.get)).count == 1)
+    }
+
+    @Test func `RFC 9113, 6.1: DATA on a stream that both have ended is the stream error STREAM_CLOSED`() {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        server.respond(1, [(":status", "200")])
+        _ = (server.queued(), server.output())
+        #expect(server.receive(Wire.data(1, "a") + Wire.data(1, "b")) == [])
+        // What was under way when we sent the first RST_STREAM is discarded.
+        #expect(server.output() == ["RST_STREAM 1 5"])
+    }
+
+    @Test func `RFC 9113, 5.1: DATA on a stream that the peer has reset is the stream error STREAM_CLOSED`() throws {
+        open()
+        _ = server.receive(Wire.reset(1) + Wire.data(1, "a"))
+        #expect(server.output() == ["RST_STREAM 1 5"])
+        let client = Side.client()
+        _ = try client.open()
+        _ = client.output()
+        _ = client.receive(Wire.headers(1, [(":status", "200")]) + Wire.data(1, "a"))
+        #expect(client.output() == ["RST_STREAM 1 5"])
+    }
+
+    @Test func `What may have been under way is discarded also if more streams were reset than are remembered`() {
+        for number in 0..<UInt32(ClosedStreams.maxResets + 10) {
+            open(2 * number + 1)
+            server.endpoint.reset(StreamID(2 * number + 1), .cancel)
+        }
+        _ = (server.queued(), server.output())
+        for stream: UInt32 in [1, 19, 21, 521] {
+            #expect(server.receive(Wire.data(stream, "a") + Wire.headers(stream, [("a", "b")])) == [])
+        }
+        #expect(server.output() == [])
+        _ = server.receive(Wire.headers(1001, Wire.get) + Wire.reset(1001) + Wire.data(1001, "a"))
+        #expect(server.output() == ["RST_STREAM 1001 5"])
+    }
+
+    @Test func `Blanks in a path are passed on if the application answers them`() {
+        var limits = EndpointLimits()
+        let path = "/3/device/{length = 32, bytes = 0xc63963fd }\t "
+        let request = Wire.headers(1, [(":method", "POST"), (":scheme", "https"), (":path", path)])
+        #expect(Side.server(limits).receive(request) == ["refused 1 PROTOCOL_ERROR (RFC 9113, 8.2.1)"])
+        limits.allowsBlanksAroundValues = true
+        #expect(Side.server(limits).receive(request).first?.hasSuffix(":path=\(path)") == true)
+        let client = Side(.client, limits)
+        let sent = [(":method", "GET"), (":scheme", "https"), (":path", "/a b")]
+        #expect(throws: HTTP2Endpoint.OpenFailure.self) { try client.open(sent) }
     }
 
     @Test func `RFC 9113, 5.1.1: a client opens odd streams in rising order`() throws {

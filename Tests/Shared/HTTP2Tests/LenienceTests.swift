@@ -20,12 +20,26 @@ import Testing
         #expect(!peer.channel.isActive)
     }
 
-    @Test func `A request on a smaller stream is ignored`() throws {
+    @Test func `RFC 9113, 5.1.1: a request on a stream that was skipped ends the connection`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(5, endStream: true))
-        try peer.send(.request(3), .data(3, "x", endStream: true))
-        #expect(try peer.received().allSatisfy { $0.stream != 3 })
-        try expectItGoesOn(peer, with: 7, after: [5])
+        try peer.send(.request(3))
+        try expectItEnds(peer, .protocolError)
+    }
+
+    @Test func `RFC 9113, 5.1: a request on a stream that the client has reset ends the connection`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .reset(1), .request(1))
+        try expectItEnds(peer, .streamClosed)
+    }
+
+    @Test func `Late frames on a stream that the server has reset are ignored`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.reset(StreamID(1), .cancel)
+        _ = try peer.received()
+        try peer.send(.data(1, "x"), .request(1, endStream: true))
+        try expectItGoesOn(peer, with: 3, after: [1])
     }
 
     @Test func `RFC 9113, 6.3: priority on the connection ends it`() throws {

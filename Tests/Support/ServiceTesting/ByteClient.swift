@@ -45,6 +45,9 @@ final class ByteClient {
         arriving = stream
     }
 
+    /// Reads nothing more from the socket.
+    func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
+
     func write(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
     /// Returns exactly this many bytes; nil if the connection ends before.

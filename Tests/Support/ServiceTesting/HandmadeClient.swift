@@ -4,7 +4,7 @@ import Service
 final class HandmadeClient {
     private enum Kind {
         static let (data, headers, priority, reset, settings) = (UInt8(0), UInt8(1), UInt8(2), UInt8(3), UInt8(4))
-        static let (ping, goAway, windowUpdate) = (UInt8(6), UInt8(7), UInt8(8))
+        static let (ping, goAway, windowUpdate, continuation) = (UInt8(6), UInt8(7), UInt8(8), UInt8(9))
     }
 
     private enum Flag {
@@ -49,6 +49,46 @@ final class HandmadeClient {
         // The table's field for the status 200 (RFC 7541, A).
         return answer.payload.first == 0x88
     }
+
+    /// Sends a request, and waits for its answer.
+    /// - Returns: the answer's body; empty if the stream was reset.
+    func body(_ headers: [(String, String)], body: String = "{}") async throws -> String {
+        lastStream = lastStream == 0 ? 1 : lastStream + 2
+        try await request(headers, .withoutIndexing, body)
+        var answer: [UInt8] = []
+        let last = try await read {
+            guard $0.stream == self.lastStream else { return false }
+            if $0.kind == Kind.data { answer += $0.payload }
+            return $0.kind == Kind.reset || $0.flags & Flag.endStream != 0
+        }
+        return last.kind == Kind.reset ? "" : String(decoding: answer, as: UTF8.self)
+    }
+
+    /// Sends many requests' headers without an end at once, and waits for nothing.
+    func burst(_ count: Int, _ headers: [(String, String)], endStream: Bool = false) async throws {
+        let block = headers.flatMap { [Form.withoutIndexing.rawValue] + Self.text($0) + Self.text($1) }
+        var frames: [UInt8] = []
+        for _ in 0..<count {
+            lastStream = lastStream == 0 ? 1 : lastStream + 2
+            let flags = endStream ? Flag.endHeaders | Flag.endStream : Flag.endHeaders
+            frames += Self.frame(Kind.headers, flags: flags, stream: lastStream, block)
+        }
+        try await bytes.write(frames)
+    }
+
+    /// Sends more of a request's headers, without their end.
+    func continueHalf(_ count: Int, bytes size: Int) async throws {
+        let part = [UInt8](repeating: 0, count: size)
+        for _ in 0..<count { try await bytes.write(Self.frame(Kind.continuation, stream: lastStream, part)) }
+    }
+
+    /// Increases the connection's window.
+    func openWindow(_ increment: UInt32) async throws {
+        try await bytes.write(Self.frame(Kind.windowUpdate, Self.number(increment, bytes: 4)))
+    }
+
+    /// Reads nothing more from the socket.
+    func stopReading() async throws { try await bytes.stopReading() }
 
     /// Sends a request's headers, and nothing else of it.
     func begin(_ headers: [(String, String)]) async throws {

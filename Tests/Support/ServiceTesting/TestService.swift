@@ -68,7 +68,7 @@ struct TestService: Sendable {
         settings.eventLoops = 1
         settings.shutdownTimeout = .seconds(2)
         change(&settings)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger(label: "test") { _ in SilentLog() }
         let service = try await CarillonService.start(settings, logger: logger, wrapping: wrap)
         let serving = Task { await service.run() }
         try await withCleanUp {

@@ -427,6 +427,28 @@ struct ClientReportTests {
         try Self.expect("upper-case-token", [1]) { try $0.send(token: String(repeating: "AB", count: 32)) }
     }
 
+    @Test func `A Live Activity's push is ignored by every device`() throws {
+        try Self.expect("live-activity-ignored", [1, 2, 3, 4]) { history in
+            func send(_ aps: String, type: String = "liveactivity", status: Int = 200) throws {
+                let headers: [String: String?] = ["apns-push-type": type]
+                let reason = status == 200 ? nil : "BadMessageId"
+                try history.send(headers: headers, body: #"{"aps":{\#(aps)}}"#, status: status, reason: reason)
+            }
+            let state = #""content-state":{"a":1}"#
+            try send(#""event":"update",\#(state)"#)
+            try send(#""timestamp":1,\#(state)"#)
+            let start = #""event":"start","timestamp":2,\#(state),"attributes-type":"A","attributes":{}"#
+            try send(start)
+            try send(start + #","alert":{}"#)
+            // These are not.
+            try send(start + #","alert":{"title":"a"}"#)
+            try send(#""event":"update","timestamp":3,\#(state)"#)
+            try send(#""event":"end","timestamp":4"#)
+            try send(#""alert":"a""#, type: "alert")
+            try send(#""event":"update""#, status: 400)
+        }
+    }
+
     @Test func `Tokens of Live Activities are mixed up`() throws {
         try Self.expect("live-activity-token", [2, 3, 5, 8]) { history in
             func send(_ event: String, _ token: RequestFacts.ActivityToken? = nil, channel: String? = nil) throws {

@@ -1,5 +1,6 @@
 import CommonTesting
 import Foundation
+import ProviderTesting
 import Testing
 
 @testable import ServiceTesting
@@ -54,6 +55,27 @@ import Testing
                 let errors = try await Self.list(Self.server("https://127.0.0.1:1", file))
                 #expect(errors == "Error: The root certificate \(file)\(problem)\n")
             }
+        }
+    }
+
+    @Test func `The server is reached through the proxy that an option or the environment names`() async throws {
+        let url = "https://server.example:2190"
+        try await ConnectProxy.run(.answers("HTTP/1.1 503 Busy\r\n\r\n")) { proxy in
+            var environment = Self.server(url)
+            #expect(try await Self.list(environment, ["--proxy", proxy.url]).contains("No provider server answers at"))
+            environment["HTTPS_PROXY"] = proxy.url
+            #expect(try await Self.list(environment).contains("No provider server answers at \(url)"))
+            #expect(proxy.requests.count == 2)
+            #expect(proxy.requests.allSatisfy { $0.hasPrefix("CONNECT server.example:2190 ") })
+            environment["NO_PROXY"] = "*.example"
+            #expect(try await Self.list(environment).contains("the name of its host is not known"))
+            #expect(proxy.requests.count == 2)
+        }
+        for (environment, arguments) in [
+            ([:], ["--proxy", "127.0.0.1:3128"]), (["HTTPS_PROXY": "127.0.0.1:3128"], []),
+        ] {
+            let errors = try await Self.list(Self.server(url).merging(environment) { $1 }, arguments)
+            #expect(errors.contains("PROXY is not understood") || errors.contains("--proxy is not understood"))
         }
     }
 

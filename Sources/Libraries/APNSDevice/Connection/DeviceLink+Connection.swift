@@ -15,9 +15,10 @@ extension DeviceLink: CourierConnection.Owner {
         let (bound, made) = (bound, NIOLoopBound(connection, eventLoop: eventLoop))
         let name = courier.serverName ?? (courier.host.isIPAddress ? nil : courier.host)
         let (tls, credentials) = (tls.context, credentials)
-        var bootstrap = ClientBootstrap(group: eventLoop)
+        let bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(TimeAmount(configuration.connectTimeout))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.recvAllocator, value: ConnectionBuffers.idle.recvAllocator)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
@@ -29,9 +30,6 @@ extension DeviceLink: CourierConnection.Owner {
                     try pipeline.addHandler(session)
                 }
             }
-        if let allocator = ConnectionBuffers.idle.recvAllocator {
-            bootstrap = bootstrap.channelOption(.recvAllocator, value: allocator)
-        }
         // An IP address needs no resolver, which would use threads.
         let channel =
             if let address = try? SocketAddress(ipAddress: courier.host, port: courier.port) {

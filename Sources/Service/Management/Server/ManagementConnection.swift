@@ -8,7 +8,8 @@ final class ManagementConnection: ServedConnection {
     /// Adds the HTTP handlers to the channel, with this one among them.
     typealias Installation = (_ channel: any Channel, _ requests: RequestGuard) -> Void
 
-    private let channel: any Channel
+    private let accepted: AcceptedConnection
+    private var channel: any Channel { accepted.channel }
     private let table: ConnectionTable
     private let entry: ConnectionTable.Entry
     private let installation: Installation
@@ -21,16 +22,16 @@ final class ManagementConnection: ServedConnection {
 
     /// - Returns: nil if there are too many connections and all of them are busy.
     init?(
-        _ channel: any Channel,
+        _ accepted: AcceptedConnection,
         in table: ConnectionTable,
         isTrusted: @escaping () -> Bool = { true },
         _ installation: @escaping Installation,
     ) {
-        self.channel = channel
+        self.accepted = accepted
         self.table = table
         self.isTrusted = isTrusted
         self.installation = installation
-        let entry = ConnectionTable.Entry(channel, now: .now())
+        let entry = ConnectionTable.Entry(accepted.channel, now: .now())
         self.entry = entry
         connection = ConnectionGuard(ManagementLimits.connections) { entry.setIdle(since: $0) }
         guard table.add(entry) else { return nil }
@@ -39,7 +40,8 @@ final class ManagementConnection: ServedConnection {
     /// Adds the handlers after those of the listener.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
         try pipeline.addHandler(connection)
-        installation(channel, RequestGuard(ManagementLimits.requests))
+        installation(
+            channel, RequestGuard(ManagementLimits.requests) { [accepted] in accepted.malformedRequest($0.detail) })
     }
 
     func ended() -> EventLoopFuture<Void>? {

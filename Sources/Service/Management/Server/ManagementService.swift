@@ -68,7 +68,7 @@ final class ManagementService: ConnectionService {
             }
         let api = api
         let connection = ManagementConnection(
-            accepted.channel, in: table,
+            accepted, in: table,
             isTrusted: {
                 guard case .certificate(let identity?) = caller else { return true }
                 let trust = AdministratorTrust(api.accounts)

@@ -22,6 +22,11 @@ protocol AuthenticatingConnection: StagePerformer, HTTP2Connection {
     var goneAway: Rejection.Reason? { get set }
     /// The memory of the open requests that counts as untrusted in the provider API, in KiB.
     var untrusted: Int { get set }
+    /// What of it is not that of open requests.
+    var held: HeldBytes { get set }
+    var accepted: AcceptedConnection { get }
+    /// The time of the last tick.
+    var second: NIODeadline { get }
     /// The requests that were neither answered nor passed on.
     var unhandledRequests: [StreamID] { get }
 

@@ -21,6 +21,8 @@ final class ProviderConnection: AuthenticatingConnection {
     var requests = StreamTable<ProviderRequest>()
     /// The memory of the open requests that counts as untrusted in the provider API, in KiB.
     var untrusted = 0
+    var held = HeldBytes()
+    let accepted: AcceptedConnection
     var scene: (any RequestScene)?
     var fixedStreams: Int?
     /// The check of how the client encodes its requests, used with `strict`.
@@ -58,6 +60,7 @@ final class ProviderConnection: AuthenticatingConnection {
     init(api: ProviderAPI, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.api = api
         self.certificate = certificate
+        self.accepted = accepted
         let firstSight = api.firstSight(for: accepted)
         rules = api.rules.using(firstSight)
         memory = ProviderMemory(firstSight: firstSight)
@@ -71,6 +74,7 @@ final class ProviderConnection: AuthenticatingConnection {
 
     func sessionBecameActive(_ session: HTTP2Session) {
         self.session = session
+        beginUntrusted(session)
     }
 
     // MARK: Fields
@@ -235,6 +239,7 @@ final class ProviderConnection: AuthenticatingConnection {
         DeviceRoute.submitBatch(of: self)
         UpstreamRoute.submitBatch(of: self)
         GrantRoute.submitBatch(of: self)
+        limitHeldBytes()
     }
 
     // MARK: The connection
@@ -242,7 +247,7 @@ final class ProviderConnection: AuthenticatingConnection {
     /// The first valid provider token allows many open requests. An invalid token limits them again, until the next
     /// valid one (Guide, 2.3.3).
     func trustChanged() {
-        if trust.isShown { releaseUntrusted(untrusted) }
+        if trust.isShown { showedTrust() }
         session?.announce(concurrentStreams: trust.isShown ? fixedStreams ?? api.load.streams : 1)
     }
 
@@ -278,6 +283,7 @@ final class ProviderConnection: AuthenticatingConnection {
         if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true {
             return api.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
+        limitHeldBytes()
         if requests.isEmpty, lastUse + api.limits.idleTimeout < now { goAway(.idleTimeout) }
         api.load.update(at: now)
         if trust.isShown { trustChanged() }

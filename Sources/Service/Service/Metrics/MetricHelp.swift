@@ -4,6 +4,7 @@ enum MetricHelp {
         "carillon_notification_events_total": "Events of the delivery log.",
         "carillon_rejections_total": "Rejected requests, by reason.",
         "carillon_limits_exceeded_total": "How often a limit was exceeded.",
+        "carillon_malformed_requests_total": "Requests that broke a rule of HTTP, by the listener that they came to.",
         "carillon_broadcast_deliveries_total": "Connected devices that broadcasts were sent to.",
         "carillon_delivery_log_lost_total": "Events that the delivery log does not have.",
         "carillon_accepted_to_stored_seconds": "Time from accepting a notification until it is on disk.",

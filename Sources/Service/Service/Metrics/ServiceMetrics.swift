@@ -14,6 +14,7 @@ final class ServiceMetrics: Sendable {
     private let rejections: Mutex<[Rejection.Reason: Counter]>
     private let grantAnswers = Mutex<[GrantAnswer: Counter]>([:])
     private let limits: [Limit: Counter]
+    private let malformed = Mutex<[String: Counter]>([:])
     private let lost: Counter
     private let broadcastDeliveries: Counter
     private let storing: Timer
@@ -69,6 +70,18 @@ final class ServiceMetrics: Sendable {
 
     /// Counts an exceeded limit.
     func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }
+
+    /// Counts malformed requests. There are as many counters as listeners.
+    func malformedRequests(at listener: String, by count: Int) {
+        let counter = malformed.withLock { counters in
+            if let known = counters[listener] { return known }
+            let new = Counter(
+                label: "carillon_malformed_requests_total", dimensions: [("listener", listener)], factory: factory)
+            counters[listener] = new
+            return new
+        }
+        counter.increment(by: count)
+    }
 
     private struct GrantAnswer: Hashable {
         let grant: GrantID

@@ -41,7 +41,8 @@ struct ServiceBase: Sendable {
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
-        limitLog = LimitLog(logger) { metrics.limitExceeded($0) }
+        limitLog = LimitLog(
+            logger, count: { metrics.limitExceeded($0) }, countMalformed: { metrics.malformedRequests(at: $0, by: $1) })
         self.settings = settings
         self.folder = folder
         self.store = store

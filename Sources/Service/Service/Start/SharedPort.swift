@@ -19,6 +19,8 @@ final class SharedPort<Legacy: CertifiedService>: ConnectionService {
 
     static var protocols: [String] { Legacy.protocols + ChannelAPI.protocols }
 
+    static var buffers: ConnectionBuffers { ChannelAPI.buffers }
+
     static func alert(for error: any Error) -> UInt8? { Legacy.alert(for: error) }
 
     func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {

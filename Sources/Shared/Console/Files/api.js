@@ -1,5 +1,7 @@
 // Sends requests to the service's API. The browser adds the session's cookie, so no key is needed.
 
+import { parse, stringify } from "./exactjson.js";
+
 export class APIError extends Error {
   /**
    * @param {number} status 0 if there was no answer
@@ -25,7 +27,7 @@ async function ask(method, path, body, headers = {}) {
   const options = { method, headers: { ...headers } };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
-    options.body = typeof body === "string" ? body : JSON.stringify(body);
+    options.body = typeof body === "string" ? body : stringify(body);
   }
   /** @type {Response} */
   let response;
@@ -50,7 +52,7 @@ async function ask(method, path, body, headers = {}) {
  * @returns {Promise<Answer<M, P>>}
  */
 export async function json(method, path, body, headers) {
-  return (await ask(method, path, body, headers)).json();
+  return parse(await (await ask(method, path, body, headers)).text());
 }
 
 /**
@@ -61,7 +63,7 @@ export async function json(method, path, body, headers) {
  */
 export async function fromNodes(path) {
   const response = await ask("GET", path);
-  return { value: await response.json(), unanswered: unanswered(response) };
+  return { value: parse(await response.text()), unanswered: unanswered(response) };
 }
 
 /** @param {Response} response */
@@ -106,7 +108,7 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
   while (next !== null && items.length < maximum) {
     /** @type {Response} */
     const response = await ask("GET", next);
-    items.push(...await response.json());
+    items.push(...parse(await response.text()));
     next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
     for (const node of unanswered(response)) silent.add(node);
     onPage(items, [...silent]);
@@ -119,5 +121,5 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
  * @param {string} path
  */
 export async function lines(path) {
-  return (await text(path)).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return (await text(path)).split("\n").filter((line) => line !== "").map(parse);
 }

@@ -1,6 +1,7 @@
 // The two views of a payload: a form with the keys that are used most, and the whole JSON. Each follows the other.
 
 import { element, field, section } from "./dom.js";
+import { ExactNumber, parse, stringify } from "./exactjson.js";
 
 /**
  * @typedef {object} Field
@@ -30,7 +31,7 @@ const fields = {
  * @param {unknown} value
  * @returns {value is Record<string, any>}
  */
-export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 /**
  * The text that a field shows; "" for a value that the field cannot show, such as the dictionary of a critical sound.
@@ -43,7 +44,7 @@ function read(payload, name) {
   if (isObject(value) && typeof value.alert === "string") value = { ...value, alert: { body: value.alert } };
   for (const key of path) value = isObject(value) ? value[key] : undefined;
   if (isFlag) return value === 1 ? "1" : "";
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  return typeof value === "string" || typeof value === "number" || value instanceof ExactNumber ? String(value) : "";
 }
 
 /**
@@ -64,7 +65,7 @@ function isForeign(payload, name) {
  * @param {string} text
  */
 function write(payload, name, text) {
-  const made = isObject(payload) ? structuredClone(payload) : {};
+  const made = isObject(payload) ? parse(stringify(payload)) : {};
   if (!isObject(made.aps)) made.aps = {};
   const { path, isFlag, isNumber } = fields[name];
   let place = made.aps;
@@ -130,7 +131,7 @@ export class PayloadForm {
   /** The payload; undefined while the text is not JSON. */
   get payload() {
     try {
-      return JSON.parse(this.text.value);
+      return parse(this.text.value);
     } catch {
       return undefined;
     }
@@ -143,7 +144,7 @@ export class PayloadForm {
   get fault() {
     let payload;
     try {
-      payload = JSON.parse(this.text.value);
+      payload = parse(this.text.value);
     } catch (error) {
       return `The payload is not JSON: ${error.message}`;
     }
@@ -151,7 +152,7 @@ export class PayloadForm {
   }
 
   /** @param {unknown} payload */
-  set(payload) { this.setText(JSON.stringify(payload, null, 2)); }
+  set(payload) { this.setText(stringify(payload, 2)); }
 
   /** @param {string} text */
   setText(text) {
@@ -162,7 +163,7 @@ export class PayloadForm {
   /** Indents the JSON. */
   tidy() {
     const { payload } = this;
-    if (payload !== undefined) this.text.value = JSON.stringify(payload, null, 2);
+    if (payload !== undefined) this.text.value = stringify(payload, 2);
   }
 
   /** Copies the values of the JSON into the fields. */
@@ -185,6 +186,6 @@ export class PayloadForm {
   #write(name, text) {
     const { payload } = this;
     if (payload === undefined) return;
-    this.text.value = JSON.stringify(write(payload, name, text), null, 2);
+    this.text.value = stringify(write(payload, name, text), 2);
   }
 }

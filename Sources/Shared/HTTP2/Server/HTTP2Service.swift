@@ -68,6 +68,13 @@ private final class ServedSession: ServedConnection {
         session = HTTP2Session(role: .server, configuration: configuration, application: connection)
         session.buffers = accepted.buffers
         session.whenEnded = { [weak self] end in self?.ended(end) }
+        session.whenFaulty = { [accepted] fault in
+            if fault.code == .refusedStream {
+                accepted.limitExceeded(.concurrentStreams)
+            } else {
+                accepted.malformedRequest(fault.description)
+            }
+        }
     }
 
     func addHandlers(

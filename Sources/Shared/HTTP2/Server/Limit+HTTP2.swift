@@ -9,5 +9,8 @@ extension Limit {
     /// A connection was without a request for too long.
     package static let idleTimeout = Limit("idle-timeout")
 
-    package static let ofHTTP2: [Limit] = [.flood, .requestTimeout, .idleTimeout]
+    /// A client opened more streams than the service announced, after it had acknowledged the number.
+    package static let concurrentStreams = Limit("concurrent-streams")
+
+    package static let ofHTTP2: [Limit] = [.flood, .requestTimeout, .idleTimeout, .concurrentStreams]
 }

@@ -137,7 +137,8 @@ extension HTTP2Session {
         return true
     }
 
-    /// Closes the channel at once with RST, as if the machine had failed. For rehearsals.
+    /// Closes the channel at once with RST, as if the machine had failed: for rehearsals, and for a client that does not
+    /// read what is sent to it, which would keep it in memory otherwise.
     package func abort() {
         guard let channel = context?.channel else { return }
         AbruptEnd.close(channel)

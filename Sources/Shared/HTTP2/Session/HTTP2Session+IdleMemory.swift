@@ -48,10 +48,25 @@ extension HTTP2Session {
 
     /// Whether the channel still has bytes to write. They are in the buffers whose memory would be released.
     private func hasUnwritten(_ channel: any Channel) -> Bool {
-        guard let options = channel.syncOptions, let bytes = try? options.getOption(.bufferedWritableBytes) else {
-            // The channel does not say, so assume that it has.
-            return true
-        }
-        return bytes > 0
+        // If the channel does not say it, assume that it has.
+        unwrittenBytes(channel).map { $0 > 0 } ?? true
+    }
+
+    private func unwrittenBytes(_ channel: any Channel) -> Int? {
+        guard let options = channel.syncOptions else { return nil }
+        return try? options.getOption(.bufferedWritableBytes)
+    }
+
+    /// Sends what is queued, and releases the memory that only reading and writing need. For clients that have not
+    /// authenticated: call it after each batch.
+    /// - Returns: the bytes that the session holds beside its open streams because of the peer: frames and field blocks of
+    ///   which a part is missing, and what the peer does not read.
+    package func releaseMemoryAfterBatch() -> Int {
+        guard state == .active, let context, !isHandlingEvents else { return 0 }
+        flush()
+        guard state == .active else { return 0 }
+        endpoint.releaseIdleMemory()
+        list = FieldList()
+        return endpoint.heldBytes + output.readableBytes + bufferedBytes + (unwrittenBytes(context.channel) ?? 0)
     }
 }

@@ -82,7 +82,8 @@ extension HTTP2Session {
         case .data(let stream, let range, let endStream):
             if !range.isEmpty { dataReceived(stream, UnsafeBufferPointer(rebasing: bytes[range])) }
             if endStream { remoteEnded(stream) }
-        case .closed(let stream, let code, _):
+        case .closed(let stream, let code, let fault):
+            if let fault { whenFaulty?(fault) }
             streamClosed(stream, code)
         case .settings:
             prefix = []
@@ -128,6 +129,7 @@ extension HTTP2Session {
     /// A malformed request, whose stream was reset. The application learns that it came. It does not learn of a request
     /// beyond the number of streams that was announced.
     private func refused(_ stream: StreamID, _ fault: Fault) {
+        whenFaulty?(fault)
         guard fault.code != .refusedStream else { return }
         callApplication { $0.malformedRequest(stream, error: fault.code, rule: fault.description) }
     }

@@ -4,7 +4,7 @@ import NIOCore
 // Sending: all submitted frames, in one write for each batch.
 extension HTTP2Session {
     /// The number of bytes that are collected for one write. At 64 KiB NIO calls a channel not writable.
-    static let outputBytes = 65_536
+    package static let outputBytes = 65_536
     /// The initial capacity for a batch: an answer without a body has about 30 bytes.
     private static let firstOutputBytes = 512
 
@@ -175,9 +175,14 @@ extension HTTP2Session {
 
     private func writeOutput(_ context: ChannelHandlerContext) {
         guard output.readableBytes > 0 else { return }
-        let batch = output
+        var batch = output
         // Do not keep the buffer for the next batch, so that an idle connection has no memory for output.
         output = ByteBuffer()
+        if writeBytes < Self.outputBytes {
+            while batch.readableBytes > writeBytes, let piece = batch.readSlice(length: writeBytes) {
+                context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+            }
+        }
         context.writeAndFlush(wrapOutboundOut(batch), promise: nil)
         if releasesIdleMemory { worked(context) }
     }

@@ -78,6 +78,9 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     /// Called at the end, after the application, for the code that accepted the connection.
     package var whenEnded: ((SessionEnd) -> Void)?
+    /// Server: called for each request that was refused or reset because of the peer's fault, for the code that accepted the
+    /// connection.
+    package var whenFaulty: ((Fault) -> Void)?
     /// Why the session ends; nil until that is known.
     var end: SessionEnd?
     /// Set if the channel ended while events were handled.
@@ -103,6 +106,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     var writableStreams: [StreamID] = []
     /// TLS's buffers; nil if the session does not release their memory.
     package var buffers: TLSBuffers?
+    /// The number of bytes that are written at once. NIOSSL keeps a buffer of that size.
+    package var writeBytes = HTTP2Session.outputBytes
 
     // Going away
     var drain: Drain = .none
@@ -234,6 +239,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         if hasBegun { application?.sessionClosed(end ?? reason) }
         whenEnded?(end ?? reason)
         whenEnded = nil
+        whenFaulty = nil
     }
 
     /// Calls the application without counting a reference.

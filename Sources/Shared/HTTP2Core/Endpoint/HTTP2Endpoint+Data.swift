@@ -45,6 +45,7 @@ extension HTTP2Endpoint {
             // RFC 9113, 6.8: a peer that does not know our GOAWAY yet may send whole requests.
             if head.stream <= lastAcceptedStream ?? .last {
                 try flood.countIgnored(FrameHead.byteCount + head.length, at: now)
+                if !closedStreams.mayBeUnderWay(head.stream) { try resetForFault(head.stream, Self.dataOnClosed, now) }
             }
         case .open(let index):
             let isUnwanted = streams[index].flags.contains(.ignoresContent)
@@ -71,6 +72,8 @@ extension HTTP2Endpoint {
         try streamError(head.stream, fault, now)
         return false
     }
+
+    private static var dataOnClosed: Fault { Fault(.streamClosed, "RFC 9113, 6.1", "DATA came on a closed stream") }
 
     static func tooMuchPadding(_ section: StaticString) -> Fault {
         Fault(.protocolError, section, "the padding is not shorter than the payload")

@@ -37,15 +37,21 @@ extension HTTP2Endpoint {
         return nil
     }
 
-    /// RFC 9113, 5.1.1: which numbers a peer's HEADERS may have. A number below the last one is that of a closed
-    /// stream, or one that was skipped, which cannot be told apart without remembering every stream: both are discarded
-    /// (5.1).
+    /// RFC 9113, 5.1 and 5.1.1: which numbers a peer's HEADERS may have. What was under way when we reset the stream, or
+    /// when we sent GOAWAY, is discarded. We take no answer on a closed stream for an error: a client has nothing to lose.
     private mutating func checkStream(of head: FrameHead) throws(Fault) {
         switch role {
         case .server:
             guard head.stream.isOfClient else {
                 throw Fault(.protocolError, "RFC 9113, 5.1.1", "a client opens a stream with an even number")
             }
+            guard head.stream <= lastPeerStream, !streams.contains(head.stream),
+                head.stream <= lastAcceptedStream ?? .last, !closedStreams.mayBeUnderWay(head.stream)
+            else { return }
+            guard !closedStreams.wasSkipped(head.stream) else {
+                throw Fault(.protocolError, "RFC 9113, 5.1.1", "a client opens a stream with a number that it skipped")
+            }
+            throw Fault(.streamClosed, "RFC 9113, 5.1", "HEADERS came on a closed stream")
         case .client:
             guard case .idle = place(of: head.stream) else { return }
             throw Fault(.protocolError, "RFC 9113, 5.1", "HEADERS came on an idle stream of a client")
@@ -88,6 +94,7 @@ extension HTTP2Endpoint {
     private mutating func openStream(
         _ stream: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
+        closedStreams.opened(stream, after: lastPeerStream)
         lastPeerStream = stream
         if let last = lastAcceptedStream, stream > last {
             // As many may have been under way when the peer was told.

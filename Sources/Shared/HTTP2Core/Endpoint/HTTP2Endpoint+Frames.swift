@@ -101,6 +101,8 @@ extension HTTP2Endpoint {
             // RFC 9113, 6.8 and 8.7: these were not processed.
             for stream in streams.streams(where: { $0.id > last }) {
                 streams.remove(stream)
+                // A server that has begun to answer sees no reset of ours.
+                closedStreams.wasReset(stream)
                 enqueue(.closed(stream, .refusedStream, nil))
             }
         }

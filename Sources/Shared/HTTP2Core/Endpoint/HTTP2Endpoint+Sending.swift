@@ -197,6 +197,7 @@ extension HTTP2Endpoint {
     /// Resets a stream (RFC 9113, 6.4). `closed` follows with the next events.
     package mutating func reset(_ id: StreamID, _ code: ErrorCode) {
         guard canSend, streams.remove(id) != nil else { return }
+        closedStreams.wasReset(id)
         writer.reset(id, code)
         enqueue(.closed(id, code, nil))
     }

@@ -73,6 +73,7 @@ package struct HTTP2Endpoint: ~Copyable {
 
     // The connection
     var streams = StreamTable<Stream>()
+    var closedStreams = ClosedStreams()
     var local = LocalSettings()
     /// The peer's settings. Before its SETTINGS have come, these are the protocol's initial values.
     package internal(set) var peerSettings = Settings()
@@ -209,6 +210,7 @@ package struct HTTP2Endpoint: ~Copyable {
 
     /// Resets a stream because of the peer's fault. Such resets are counted as the peer's own (CVE-2025-8671).
     mutating func resetForFault(_ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) {
+        closedStreams.wasReset(stream)
         try answer { $0.reset(stream, fault.code) }
         try flood.countReset(at: now)
     }
@@ -240,8 +242,14 @@ package struct HTTP2Endpoint: ~Copyable {
         scratch = []
         writer = FrameWriter()
         streams = StreamTable<Stream>()
+        closedStreams = ClosedStreams()
         decoder = FieldDecoder()
         encoder = FieldEncoder(maximumTableBytes: 0)
+    }
+
+    /// The bytes of incomplete frames and field blocks, and of the output.
+    package var heldBytes: Int {
+        pending.capacity + (block?.bytes.capacity ?? 0) + writer.bytes.capacity
     }
 
     /// Releases the memory that only reading and writing need. Call it when the connection is idle.

@@ -50,8 +50,9 @@ package struct EndpointLimits: Sendable {
     /// The rates of frames that cost us more than the peer.
     package var flood = FloodLimits()
 
-    /// Whether values may begin or end with a blank, which RFC 9113 forbids (8.2.1). A server's application can answer
-    /// what is wrong with the value, while some clients wait in vain after a stream error.
+    /// Server: whether values may begin or end with a blank (RFC 9113, 8.2.1), and paths may have blanks (8.3.1), which the
+    /// RFC forbids. The application can answer what is wrong with the value, while some clients wait in vain after a
+    /// stream error.
     package var allowsBlanksAroundValues = false
 
     /// Client: whether a request whose fields break a rule is refused instead of sent. Tests send such requests.

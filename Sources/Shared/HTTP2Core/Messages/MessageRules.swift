@@ -106,7 +106,7 @@ struct MessageRules {
         case .path:
             try once(.path)
             path = field.value
-            guard field.isRepeated || FieldCharacters.areVisible(value) else {
+            guard field.isRepeated || allowsBlanks || FieldCharacters.areVisible(value) else {
                 throw Self.malformed("RFC 9113, 8.3.1", ":path has a blank")
             }
         case .scheme:

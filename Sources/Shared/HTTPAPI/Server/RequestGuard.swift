@@ -38,7 +38,13 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     /// The guard of the connection, which counts the requests under way.
     private var connection: ConnectionGuard?
 
-    package init(_ limits: RequestLimits) { self.limits = limits }
+    /// Called with each request that breaks a rule of HTTP/1.1 or HTTP/2.
+    private let whenMalformed: (Problem) -> Void
+
+    package init(_ limits: RequestLimits, whenMalformed: @escaping (Problem) -> Void = { _ in }) {
+        self.limits = limits
+        self.whenMalformed = whenMalformed
+    }
 
     package func handlerAdded(context: ChannelHandlerContext) {
         // With HTTP/2, this channel is a stream, and its parent is the connection.
@@ -74,6 +80,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
             do throws(Problem) {
                 if !isHTTP1 { head = try RequestHeadRules.checked(head) }
             } catch {
+                whenMalformed(error)
                 return refuse(error, context)
             }
             // The client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1).
@@ -175,10 +182,14 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
                     431,
                     "The header fields may have \(RequestLimits.headerBytes) bytes, and there may be "
                         + "\(RequestLimits.headerFields) of them."), context)
-        case let problem as Problem: refuse(problem, context)
+        case let problem as Problem:
+            whenMalformed(problem)
+            refuse(problem, context)
         // Hummingbird would answer these itself, also if the request has its answer already.
         case is HTTPParserError, is HTTP1TypeConversionError:
-            refuse(Problem(400, "The request cannot be read: it is not HTTP/1.1."), context)
+            let problem = Problem(400, "The request cannot be read: it is not HTTP/1.1.")
+            whenMalformed(problem)
+            refuse(problem, context)
         default: context.fireErrorCaught(error)
         }
     }

@@ -2,6 +2,7 @@
 
 import { json } from "./api.js";
 import { announce, element, empty, field, inside, section } from "./dom.js";
+import { parse, stringify } from "./exactjson.js";
 import { AppChoice, failure, items, noApp, number } from "./parts.js";
 import { PayloadForm } from "./payloadform.js";
 import { pushTypes } from "./pushtypes.js";
@@ -237,7 +238,7 @@ export class Compose {
   /** @param {string} name */
   #parsed(name) {
     try {
-      return JSON.parse(this.#controls[name].value);
+      return parse(this.#controls[name].value);
     } catch (error) {
       throw new Fault(`That is not JSON: ${error.message}`, `/${name}`);
     }
@@ -262,7 +263,7 @@ export class Compose {
     for (const name of ["tags", "where", "language", "environment", "channel"]) set(name, audience[name]);
     for (const name of ["users", "installations"]) set(name, names(audience[name]));
     set("saved", this.#nameOf(audience.saved));
-    for (const [name, value] of Object.entries({ texts, values })) set(name, value === undefined ? undefined : JSON.stringify(value, null, 2));
+    for (const [name, value] of Object.entries({ texts, values })) set(name, value === undefined ? undefined : stringify(value, 2));
     for (const [name, value] of Object.entries({ fallbackLanguage, rate, priority, pushType, collapseID, activity })) set(name, value);
     set("quietFrom", quietHours?.from);
     set("quietTo", quietHours?.to);
@@ -285,7 +286,7 @@ export class Compose {
    */
   #nameOf(conditions) {
     /** @param {object | undefined} value */
-    const text = (value) => JSON.stringify(Object.entries(value ?? {}).sort());
+    const text = (value) => stringify(Object.entries(value ?? {}).sort());
     return this.#audiences.find(({ audience }) => text(audience) === text(conditions))?.name;
   }
 
@@ -326,7 +327,7 @@ export class Compose {
       faults === 0 ? null : element("p", { class: "check", "data-kind": "bad" }, "It would fail for some of these. Give the missing values, or change the payload."),
       ...samples.flatMap((/** @type {Record<string, any>} */ sample) => [
         element("h3", {}, element("a", { href: `#/installations?${new URLSearchParams({ app: document.bundleID, find: sample.installation })}` }, sample.installation)),
-        sample.fault === undefined ? element("pre", { tabindex: 0, "aria-label": `Payload for ${sample.installation}` }, JSON.stringify(sample.payload, null, 2))
+        sample.fault === undefined ? element("pre", { tabindex: 0, "aria-label": `Payload for ${sample.installation}` }, stringify(sample.payload, 2))
           : element("p", { class: "problem" }, sample.fault),
       ]),
       element("div", { class: "actions" }, send)));

@@ -3,6 +3,7 @@
 import { json, none } from "./api.js";
 import { confirm } from "./dialog.js";
 import { announce, element, empty, field, section } from "./dom.js";
+import { stringify } from "./exactjson.js";
 import { AppChoice, download, failure, items, noApp, query, when } from "./parts.js";
 
 /** @typedef {import("./shell.js").Shell} Shell */
@@ -99,7 +100,7 @@ export class Installations {
   #card(installation) {
     const { id, user, environment, languages, timeZone, tags, appTags, appVersion, values, appValues, deviceToken, tokens, activities, registeredAt, changedAt, ended } = installation;
     /** @param {unknown} value */
-    const code = (value) => (value === undefined ? null : element("code", {}, JSON.stringify(value)));
+    const code = (value) => (value === undefined ? null : element("code", {}, stringify(value)));
     /** @param {Record<string, string> | undefined} tokens */
     const pairs = (tokens) => Object.entries(tokens ?? {}).map(([name, token]) => `${name}: ${token}`);
     /**

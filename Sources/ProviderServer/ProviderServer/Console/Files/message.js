@@ -3,6 +3,7 @@
 import { json } from "./api.js";
 import { ask, confirm } from "./dialog.js";
 import { announce, element, empty, field, section } from "./dom.js";
+import { stringify } from "./exactjson.js";
 import { done, download, failure, isOver, number, Poll, query, showProgress, showState, states, when } from "./parts.js";
 import { duration } from "./time.js";
 
@@ -283,12 +284,12 @@ function back() { return element("a", { class: "back", href: "#/messages" }, "â†
  * @param {Record<string, any>} request
  */
 function request({ audience = {}, payload, texts, fallbackLanguage, values, bundleID, rate, ...headers }) {
-  const facts = [["Audience", JSON.stringify(audience, null, 2)], ...Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])];
+  const facts = [["Audience", stringify(audience, 2)], ...Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : stringify(value)])];
   /**
    * @param {string} name
    * @param {unknown} value
    */
-  const block = (name, value) => value === undefined ? [] : [element("h3", {}, name), element("pre", { tabindex: 0, "aria-label": name }, JSON.stringify(value, null, 2))];
+  const block = (name, value) => value === undefined ? [] : [element("h3", {}, name), element("pre", { tabindex: 0, "aria-label": name }, stringify(value, 2))];
   return section("Message", element("dl", {}, ...facts.flatMap(([name, text]) =>
     [element("dt", {}, name), element("dd", { class: "mono" }, text.length > 2000 ? `${text.slice(0, 2000)}â€¦` : text)])),
   ...block("Payload", payload), ...block(fallbackLanguage === undefined ? "Texts" : `Texts, ${fallbackLanguage} for all other languages`, texts), ...block("Values", values));

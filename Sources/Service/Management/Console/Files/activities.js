@@ -2,6 +2,7 @@
 
 import { element, moment } from "./dom.js";
 import { isObject } from "./payloadform.js";
+import { stringify } from "./exactjson.js";
 import { serviceOf } from "./words.js";
 
 /** @typedef {import("./model.js").Row} Row */
@@ -111,7 +112,7 @@ export function activityCards(rows, now = Date.now()) {
       element("header", {}, element("span", { class: "app-name" }, activity.app.split(".").at(-1)), moment(activity.time)),
       element("a", { class: "banner-link", href: `#/notification/${encodeURIComponent(activity.key)}` },
         element("p", { class: "banner-title" }, activity.type === "" ? "Live Activity" : `Live Activity ${activity.type}`)),
-      element("pre", {}, JSON.stringify(activity.state, null, 1)),
+      element("pre", {}, stringify(activity.state, 1)),
       notes.length === 0 ? null : element("ul", { class: "tags", "aria-label": "Details" }, ...notes.map((note) => element("li", {}, note))));
   });
 }

@@ -1,5 +1,7 @@
 // A notification as the command that sends it.
 
+import { stringify } from "./exactjson.js";
+
 /**
  * For a POSIX shell.
  * @param {string} text
@@ -16,7 +18,7 @@ const own = new Set(["host", "content-length", "user-agent", "accept", "accept-e
  * @param {Pick<API.RecordedRequest, "headers" | "token" | "topic" | "protocol" | "payload" | "body">} request
  */
 export function body(request) {
-  return request.payload === undefined ? request.body ?? "" : JSON.stringify(request.payload);
+  return request.payload === undefined ? request.body ?? "" : stringify(request.payload);
 }
 
 /**

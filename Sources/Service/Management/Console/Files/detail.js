@@ -4,6 +4,7 @@ import { json, lines, text } from "./api.js";
 import * as commands from "./curl.js";
 import { counted } from "./dialog.js";
 import { announce, element, fill, moment, section, target } from "./dom.js";
+import { parse, stringify } from "./exactjson.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 import { member, pretty } from "./rawjson.js";
 import { duration, exactTime, fullTime } from "./time.js";
@@ -296,7 +297,7 @@ export async function find(key) {
   const number = Number(/^r([1-9][0-9]{0,14})$/.exec(key)?.[1]);
   if (number > 0) {
     const answer = await text(`/v1/requests?after=${number - 1}&limit=1`);
-    const request = JSON.parse(answer)[0];
+    const request = parse(answer)[0];
     return request?.number === number ? { ...rowOfRequest(request), sent: member(answer.slice(1, -1), "payload") } : null;
   }
   const id = /^l([0-9a-f-]{36})$/i.exec(key)?.[1];
@@ -486,5 +487,5 @@ function message(request, body) {
   made.expiration = whole(headers["apns-expiration"]);
   if (!isBroadcast) made.collapseID = headers["apns-collapse-id"];
   made.pushType = headers["apns-push-type"];
-  return `${JSON.stringify(made).slice(0, -1)},"payload":${body}}`;
+  return `${stringify(made).slice(0, -1)},"payload":${body}}`;
 }

@@ -2,6 +2,7 @@
 // holds the lock leads. It reads the stream, and passes everything on to the other tabs through a channel.
 
 import { json } from "./api.js";
+import { parse } from "./exactjson.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 
 /** @typedef {import("./api.js").APIError} APIError */
@@ -171,7 +172,7 @@ export class Feed {
     /** @param {APIError} error */
     const fail = (error) => { if (stream === this.#stream) this.#fail(error); };
     stream.onopen = () => this.#opened(stream, { source, isJournalOn, live: true }).catch(fail);
-    stream.onmessage = ({ data }) => { if (stream === this.#stream) this.#take(source, JSON.parse(data)); };
+    stream.onmessage = ({ data }) => { if (stream === this.#stream) this.#take(source, parse(data)); };
     stream.onerror = () => this.#failed(stream, { source, isJournalOn, live: false });
   }
 

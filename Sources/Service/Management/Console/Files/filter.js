@@ -1,5 +1,7 @@
 // Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
 
+import { stringify } from "./exactjson.js";
+
 /** @typedef {import("./names.js").DeviceNames} DeviceNames */
 /** @typedef {import("./model.js").Row} Row */
 
@@ -36,7 +38,7 @@ export function isEmpty(filter) {
  * @param {Row} row
  */
 function searched(row) {
-  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, JSON.stringify(row.request?.payload ?? "")]
+  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, stringify(row.request?.payload ?? "")]
     .join("\n").toLowerCase();
   return row.text;
 }

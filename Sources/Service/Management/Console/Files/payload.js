@@ -1,5 +1,6 @@
 // What a device shows of a payload, for the picture of a device.
 
+import { parse, stringify } from "./exactjson.js";
 import { isObject } from "./payloadform.js";
 import { serviceOf } from "./words.js";
 
@@ -17,7 +18,7 @@ const STORE = "carillon-app-texts:";
  */
 export function appTexts(bundleID) {
   try {
-    const kept = JSON.parse(localStorage.getItem(STORE + bundleID) ?? "null");
+    const kept = parse(localStorage.getItem(STORE + bundleID) ?? "null");
     if (isObject(kept)) return { strings: isObject(kept.strings) ? kept.strings : {}, categories: Array.isArray(kept.categories) ? kept.categories : [] };
   } catch { /* nothing, or something that is no JSON: as if nothing had been told */ }
   return { strings: {}, categories: [] };
@@ -50,7 +51,7 @@ export function missingTexts(bundleID, banners) {
 export function saveAppTexts(bundleID, text) {
   let made;
   try {
-    made = JSON.parse(text);
+    made = parse(text);
   } catch (error) {
     return `That is not JSON: ${error.message}`;
   }
@@ -59,7 +60,7 @@ export function saveAppTexts(bundleID, text) {
     return "strings has to be a dictionary of texts.";
   }
   if (made.categories !== undefined && !(Array.isArray(made.categories) && made.categories.every(isObject))) return "categories has to be a list of dictionaries.";
-  localStorage.setItem(STORE + bundleID, JSON.stringify(made));
+  localStorage.setItem(STORE + bundleID, stringify(made));
   return null;
 }
 

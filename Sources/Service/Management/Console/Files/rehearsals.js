@@ -3,6 +3,7 @@
 import { json, list } from "./api.js";
 import { counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
+import { parse } from "./exactjson.js";
 import { KEEP } from "./notifications.js";
 
 /** How often what fires is asked for, in milliseconds. */
@@ -90,7 +91,7 @@ export class Rehearsals {
     event.preventDefault();
     let document;
     try {
-      document = JSON.parse(this.#text.value);
+      document = parse(this.#text.value);
     } catch (error) {
       this.#say("bad", `That is not JSON: ${error.message}`);
       return;

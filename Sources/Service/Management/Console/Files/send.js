@@ -5,6 +5,7 @@ import { json, list } from "./api.js";
 import { curl } from "./curl.js";
 import { copy, find, settled, timeline } from "./detail.js";
 import { announce, element, field, section } from "./dom.js";
+import { stringify } from "./exactjson.js";
 import { PayloadForm } from "./payloadform.js";
 import { suffixes } from "./pushtypes.js";
 import { pretty } from "./rawjson.js";
@@ -348,7 +349,7 @@ export class Send {
    * The message as JSON, with the payload as it is written.
    * @param {Draft} draft
    */
-  #document({ payload, ...others }) { return `${JSON.stringify(others).slice(0, -1)},"payload":${this.#form.text.value}}`; }
+  #document({ payload, ...others }) { return `${stringify(others).slice(0, -1)},"payload":${this.#form.text.value}}`; }
 
   #curl() {
     const message = this.#message();

@@ -16,8 +16,11 @@ package final class ChannelAPI: HTTP2Service {
         self.limits = limits
     }
 
+    package static var buffers: ConnectionBuffers { .busyOrIdle }
+
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
+        configuration.idleMemory = .releasedOnRequest
         configuration.limits.maxConcurrentStreams = limits.concurrentStreams
         configuration.limits.announcedConcurrentStreams = limits.concurrentStreams
         configuration.maxBodyBytes = limits.bodyBytes

@@ -25,6 +25,8 @@ final class ChannelConnection: AuthenticatingConnection {
     var trust: ConnectionTrust
     /// The memory of the open requests that counts as untrusted in the provider API, in KiB.
     var untrusted = 0
+    var held = HeldBytes()
+    let accepted: AcceptedConnection
     var goneAway: Rejection.Reason?
     private(set) var second = NIODeadline.now()
     /// When the last request began, or the last PING came.
@@ -35,6 +37,7 @@ final class ChannelConnection: AuthenticatingConnection {
     init(api: ChannelAPI, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.api = api
         self.certificate = certificate
+        self.accepted = accepted
         firstSight = api.provider.firstSight(for: accepted)
         memory = ProviderMemory(firstSight: firstSight)
         trust = ConnectionTrust(hasCertificate: certificate != nil)
@@ -46,7 +49,10 @@ final class ChannelConnection: AuthenticatingConnection {
         random = IdentifierRandom(seededBy: &system)
     }
 
-    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+    func sessionBecameActive(_ session: HTTP2Session) {
+        self.session = session
+        beginUntrusted(session)
+    }
 
     func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
         headersBegan(stream)
@@ -136,7 +142,10 @@ final class ChannelConnection: AuthenticatingConnection {
         if requests.remove(stream) != nil { releaseUntrusted(ProviderLimits.untrustedChannelWeight) }
     }
 
-    func batchEnded() { memory.endBatch() }
+    func batchEnded() {
+        memory.endBatch()
+        limitHeldBytes()
+    }
 
     func pingReceived() { lastUse = second }
 
@@ -165,12 +174,13 @@ final class ChannelConnection: AuthenticatingConnection {
         if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true {
             return provider.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
+        limitHeldBytes()
         if requests.isEmpty, lastUse + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
         checkCertificate()
     }
 
     func trustChanged() {
-        if trust.isShown { releaseUntrusted(untrusted) }
+        if trust.isShown { showedTrust() }
     }
 
     var unhandledRequests: [StreamID] { requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) }

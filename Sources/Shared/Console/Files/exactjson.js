@@ -1,0 +1,29 @@
+// JSON whose numbers keep their digits. JSON.parse makes another number of 18446744073709551615, and of 1e400 none.
+
+/** No text of a document begins with it. */
+const MARK = `number-${Math.random().toString(36).slice(2)}:`;
+
+/** A number that a JavaScript number cannot carry as it was written. */
+export class ExactNumber {
+  constructor(text) { this.text = text; }
+  toString() { return this.text; }
+  valueOf() { return Number(this.text); }
+  toJSON() { return MARK + this.text; }
+}
+
+/** A text, or a number, of a JSON document. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** The value of a JSON text. Throws SyntaxError, as JSON.parse does. */
+export function parse(text) {
+  const marked = text.replace(TOKEN, (token) => (token[0] === '"' || String(Number(token)) === token ? token : `"${MARK}${token}"`));
+  if (marked === text) return JSON.parse(text);
+  // The message for a fault names a place, so it has to be about the text as it is. The other checks are the same for both.
+  JSON.parse(text);
+  return JSON.parse(marked, (_, value) => (typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value));
+}
+
+/** The JSON of a value, whose exact numbers are as they were written. */
+export function stringify(value, indent) {
+  return JSON.stringify(value, null, indent)?.replaceAll(new RegExp(`"${MARK}([^"]*)"`, "g"), "$1");
+}
