@@ -5,6 +5,7 @@ const MARK = `number-${Math.random().toString(36).slice(2)}:`;
 
 /** A number that a JavaScript number cannot carry as it was written. */
 export class ExactNumber {
+  /** @param {string} text */
   constructor(text) { this.text = text; }
   toString() { return this.text; }
   valueOf() { return Number(this.text); }
@@ -14,7 +15,11 @@ export class ExactNumber {
 /** A text, or a number, of a JSON document. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** The value of a JSON text. Throws SyntaxError, as JSON.parse does. */
+/**
+ * The value of a JSON text. Throws SyntaxError, as JSON.parse does.
+ * @param {string} text
+ * @returns {any}
+ */
 export function parse(text) {
   const marked = text.replace(TOKEN, (token) => (token[0] === '"' || String(Number(token)) === token ? token : `"${MARK}${token}"`));
   if (marked === text) return JSON.parse(text);
@@ -23,7 +28,11 @@ export function parse(text) {
   return JSON.parse(marked, (_, value) => (typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value));
 }
 
-/** The JSON of a value, whose exact numbers are as they were written. */
+/**
+ * The JSON of a value, whose exact numbers are as they were written.
+ * @param {any} value
+ * @param {number} [indent]
+ */
 export function stringify(value, indent) {
   return JSON.stringify(value, null, indent)?.replaceAll(new RegExp(`"${MARK}([^"]*)"`, "g"), "$1");
 }

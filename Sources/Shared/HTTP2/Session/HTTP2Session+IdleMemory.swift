@@ -66,7 +66,6 @@ extension HTTP2Session {
         flush()
         guard state == .active else { return 0 }
         endpoint.releaseIdleMemory()
-        list = FieldList()
         return endpoint.heldBytes + output.readableBytes + bufferedBytes + (unwrittenBytes(context.channel) ?? 0)
     }
 }
