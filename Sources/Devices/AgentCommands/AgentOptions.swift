@@ -4,6 +4,7 @@ import CommandSupport
 import DeviceAgent
 import Foundation
 import Notifications
+import PrivateFiles
 import Supervision
 
 /// The options with which an agent is started. The doctor takes the same ones.

@@ -31,16 +31,22 @@ extension Agent {
 
     /// Delays a request of a user who is no app here, if that user has sent many. Others do not wait for them then: all requests are
     /// answered one after the other.
-    func pace(_ peer: LocalPeer, now: NIODeadline = .now()) async {
+    func pace(_ peer: LocalPeer) async {
+        let wait = wait(of: peer, now: .now())
+        guard wait > .zero else { return }
+        // Each connection waits with one request, and a user has few connections, so the wait is some seconds at most.
+        try? await Task.sleep(for: wait)
+    }
+
+    /// How long the next request of a process has to wait. It counts the request.
+    func wait(of peer: LocalPeer, now: NIODeadline) -> Duration {
         let isApp = manifests.values.contains { $0.admits(peer) }
-        guard !isApp, !isAdministrator(peer) else { return }
+        guard !isApp, !isAdministrator(peer) else { return .zero }
         let moment = now.uptimeNanoseconds
         if strangers.count >= AgentLimits.strangers { strangers = strangers.filter { !$0.value.isEmpty(at: moment) } }
         let turn = strangers[peer.user, default: RateBucket()].opens(AgentLimits.strangerRequests)
         strangers[peer.user, default: RateBucket()].charge(AgentLimits.strangerRequests, events: 1, at: moment)
-        guard turn > moment else { return }
-        // Each connection waits with one request, and a user has few connections, so the wait is some seconds at most.
-        try? await Task.sleep(for: .nanoseconds(Int64(clamping: turn - moment)))
+        return turn > moment ? .nanoseconds(Int64(clamping: turn - moment)) : .zero
     }
 
     /// Registers an app: this is its launch.

@@ -376,11 +376,7 @@ package actor Agent {
             }
         }
         keepLaunch(of: notification.bundleID)
-        if !outcome.events.isEmpty {
-            await announce(to: notification.bundleID)
-            // On one event loop (docs/decisions/0082-tasks-on-an-event-loop.md) the streams write before the acknowledgement does.
-            await Task.yield()
-        }
+        if !outcome.events.isEmpty { await announce(to: notification.bundleID) }
         guard desktop != nil else { return }
         if let shown = outcome.shown { screen.continuation.yield(.alert(shown)) }
         if outcome.badge != nil { screen.continuation.yield(.badge(notification.bundleID)) }

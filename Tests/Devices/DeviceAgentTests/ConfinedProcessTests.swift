@@ -3,6 +3,7 @@
     import Foundation
     import HTTPAPIClient
     import Notifications
+    import Service
     import Testing
 
     @testable import DeviceAgent
