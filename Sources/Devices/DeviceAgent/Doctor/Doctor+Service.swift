@@ -75,7 +75,10 @@ extension Doctor {
         }
         let validity = presented.validity
         do throws(DeviceError) {
-            let time = try await probe.ask()
+            // Asking takes time, and the clocks are compared at the moment when the doctor began.
+            let asked = try await probe.ask()
+            let elapsed = ContinuousClock.now - began
+            let time = asked.map { $0.addingTimeInterval(-Double(elapsed.components.seconds)) }
             return (
                 Finding(.certificate, .ok, "\(authority) has issued the service's certificate."), validity, time
             )
@@ -184,6 +187,6 @@ extension Doctor {
 }
 
 extension Int {
-    /// The whole part; the nearest possible number if it is too large.
-    fileprivate init(clampedDouble value: Double) { self = Int(exactly: value.rounded(.down)) ?? .max }
+    /// The nearest whole number, or the largest one.
+    fileprivate init(clampedDouble value: Double) { self = Int(exactly: value.rounded()) ?? .max }
 }

@@ -14,6 +14,8 @@ package struct Doctor: Sendable {
     let running: RunningAgent?
     /// The machine's clock.
     let now: Date
+    /// When the machine's clock said so.
+    let began = ContinuousClock.now
     let probe: CourierProbe
     /// The user that the agent runs as: the owner of its folder.
     let agentUser: UInt32
