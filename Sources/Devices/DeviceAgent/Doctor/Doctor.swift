@@ -1,4 +1,4 @@
-package import APNSDevice
+import APNSDevice
 package import Foundation
 
 #if os(Linux)
