@@ -132,7 +132,7 @@ let package = Package(
         module(
             "Sources/Libraries/APNSDevice",
             [
-                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque,
+                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         module(

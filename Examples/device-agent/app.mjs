@@ -21,14 +21,18 @@ function open(method, path, document) {
     });
 }
 
-/** Sends a request, and returns the document of the answer. */
-async function ask(method, path, document) {
-    const response = await open(method, path, document);
+/** Reads the document of an answer. A refusal says why in its detail. */
+async function read(response) {
     let text = "";
     for await (const part of response.setEncoding("utf8")) text += part;
     const answer = text ? JSON.parse(text) : undefined;
-    if (response.statusCode >= 400) throw new Error(answer.detail);
+    if (response.statusCode >= 400) throw new Error(answer?.detail ?? `status ${response.statusCode}`);
     return answer;
+}
+
+/** Sends a request, and returns the document of the answer. */
+async function ask(method, path, document) {
+    return read(await open(method, path, document));
 }
 
 function handle(event) {
@@ -36,10 +40,17 @@ function handle(event) {
 }
 
 // Register at each start, and hand the device token to your backend.
-console.log("device token", (await ask("PUT", app, {})).token);
+try {
+    console.log("device token", (await ask("PUT", app, {})).token);
+} catch (error) {
+    console.error(error.message);
+    process.exit(1);
+}
 while (true) {
     try {
-        for await (const line of createInterface({ input: await open("GET", `${app}/events`) })) {
+        const response = await open("GET", `${app}/events`);
+        if (response.statusCode !== 200) await read(response);
+        for await (const line of createInterface({ input: response })) {
             const event = JSON.parse(line);
             handle(event);
             // Until this is said, the event comes again.

@@ -22,6 +22,10 @@ class Agent(http.client.HTTPConnection):
         self.sock.connect(SOCKET)
 
 
+class Refused(Exception):
+    """The agent refused a request, and says why."""
+
+
 def ask(method, path, document=None):
     agent = Agent()
     body = None if document is None else json.dumps(document)
@@ -30,7 +34,7 @@ def ask(method, path, document=None):
     text = response.read()
     agent.close()
     if response.status >= 400:
-        sys.exit(json.loads(text)["detail"])
+        raise Refused(json.loads(text)["detail"])
     return json.loads(text) if text else None
 
 
@@ -42,18 +46,24 @@ def handle(event):
 def main(bundle_id):
     app = f"/v1/apps/{bundle_id}"
     # Register at each start, and hand the device token to your backend.
-    print("device token", ask("PUT", app, {})["token"], flush=True)
+    try:
+        print("device token", ask("PUT", app, {})["token"], flush=True)
+    except (OSError, http.client.HTTPException, Refused) as error:
+        sys.exit(str(error))
     while True:
         try:
             agent = Agent()
             agent.request("GET", app + "/events")
-            for line in agent.getresponse():
+            response = agent.getresponse()
+            if response.status != 200:
+                raise Refused(json.loads(response.read())["detail"])
+            for line in response:
                 event = json.loads(line)
                 handle(event)
                 # Until this is said, the event comes again.
                 ask("POST", app + "/handled", {"deliveries": [event["delivery"]]})
-        except (OSError, http.client.HTTPException):
-            pass
+        except (OSError, http.client.HTTPException, Refused) as error:
+            print(error, file=sys.stderr)
         # The agent was restarted. What was not handled is still there.
         time.sleep(1)
 

@@ -15,7 +15,7 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
         commandName: "agent",
         abstract: "The service on a device that holds its one connection for all apps on it.",
         discussion: "docs/device-agent.md explains it.",
-        subcommands: [Run.self, Status.self, Apps.self, SettingsCommand.self, Confine.self],
+        subcommands: [Run.self, Status.self, Apps.self, SettingsCommand.self, DoctorCommand.self, Confine.self],
         defaultSubcommand: Run.self)
 
     package init() {}
@@ -27,94 +27,19 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "run", abstract: "Run the agent. This is what device agent does without a subcommand.")
 
-        @Option(help: "The folder for the device's identity, and for what apps have not handled.")
-        var state: String
-
-        @Option(help: ArgumentHelp("The Unix socket for the apps.", valueName: "path"))
-        var socket: String
-
-        @Option(help: ArgumentHelp("The service's courier: https://HOST:PORT; 5223 without a port.", valueName: "url"))
-        var service: String
-
-        @Option(help: ArgumentHelp("The root certificate of the service, PEM.", valueName: "file"))
-        var ca: String
-
-        @Option(help: "A one-time activation code, for the first start.")
-        var code: String?
-
-        @Option(
-            name: .customLong("code-file"),
-            help: ArgumentHelp("A file with the activation code, which other users cannot see.", valueName: "file"))
-        var codeFile: String?
-
-        @Option(help: ArgumentHelp("The identity to use, instead of an activation.", valueName: "file"))
-        var identity: String?
-
-        @Option(help: "The environment in which the device is activated: development or production.")
-        var environment = Environment.development
-
-        @Option(
-            help: ArgumentHelp(
-                "The folder with the manifests; apps.d in the state folder if it is there, otherwise "
-                    + "\(DeviceAgentCommand.installedManifests).", valueName: "dir"))
-        var apps: String?
-
-        @Option(help: "A language of the user's, the preferred one first; repeatable.")
-        var language: [String] = []
-
-        @Flag(
-            name: .customLong("no-desktop"),
-            help: "Do not show alerts on the desktop. They are shown there if the user has a session bus of D-Bus.")
-        var noDesktop = false
-
-        @Flag(
-            name: .customLong("confine-commands"),
-            help:
-                "Keep the agent's files from the commands of apps, which run as the same user. They cannot make files in the folders above --state either."
-        )
-        var confinesCommands = false
-
-        @Flag(help: "Print one JSON object per line on standard output, and nothing else.")
-        var json = false
-
-        @OptionGroup var log: LogOptions
-
-        func validate() throws {
-            let sources = [code, codeFile, identity].compactMap(\.self)
-            guard sources.count <= 1 else {
-                throw ValidationError("--code, --code-file and --identity say the same in different ways; name one.")
-            }
-        }
+        @OptionGroup var options: AgentOptions
 
         func run() async throws {
-            let address = try HostAndPort(service, defaultPort: 5223)
-            let folder = AbsolutePath.of(state)
-            var settings = AgentSettings(
-                folder: folder, socket: AbsolutePath.of(socket),
-                courier: CourierAddress(
-                    host: address.host, port: address.port, authorityFile: AbsolutePath.of(ca)),
-                manifests: apps.map { AbsolutePath.of($0) } ?? Self.defaultManifests(folder),
-                languages: language.isEmpty ? ["en"] : language, version: Version.text)
-            settings.environment = self.environment
-            // The code is for the first start. Later its file may be gone.
-            if !FileManager.default.fileExists(atPath: settings.ownIdentityFile) {
-                settings.code = try code ?? codeFile.flatMap(Self.readCode)
-            }
-            settings.identityFile = identity.map { AbsolutePath.of($0) }
+            let settings = try options.settings()
             let environment = ProcessInfo.processInfo.environment
-            if !noDesktop { settings.desktopBus = AgentSettings.sessionBus(environment) }
-            if confinesCommands, Confinement.isPossible { settings.confining = ["/proc/self/exe"] + Confine.start }
-            // systemd.exec(5), CREDENTIALS_DIRECTORY: the code may be there.
-            settings.hidden =
-                [codeFile, identity].compactMap { $0.map(AbsolutePath.of) }
-                + [environment["CREDENTIALS_DIRECTORY"]].compactMap(\.self)
+            let log = options.log
             let supervisor = Supervisor(log.logFormat ?? .text, environment: environment)
             var logger = Logger(label: "carillon-device")
             logger.logLevel = log.logLevel ?? .info
-            if confinesCommands, !Confinement.isPossible {
+            if settings.confinesCommands, !Confinement.isPossible {
                 logger.warning("The commands of apps can read the agent's files: the kernel has no Landlock")
             }
-            let isJSON = json
+            let isJSON = options.json
             try await supervisor.run(logger) { [settings, logger] in
                 try await Self.run(settings, supervisor, logger, isJSON: isJSON)
             }
@@ -157,18 +82,6 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
             await server.close()
             agent.closeStore()
             if let failure { throw CommandError("\(failure)") }
-        }
-
-        private static func defaultManifests(_ folder: String) -> String {
-            let own = folder + "/apps.d"
-            return FileManager.default.fileExists(atPath: own) ? own : DeviceAgentCommand.installedManifests
-        }
-
-        /// - Returns: nil if the file is empty.
-        private static func readCode(_ file: String) throws -> String? {
-            let text = try InputFile.text(file, "file with the activation code")
-            let code = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            return code.isEmpty ? nil : code
         }
 
         private struct Ready: Encodable {

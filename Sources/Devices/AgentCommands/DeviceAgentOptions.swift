@@ -22,9 +22,14 @@ struct DeviceAgentOptions: ParsableArguments {
 
     var output: Output { Output(isJSON: json) }
 
-    var client: APIClient {
+    /// The path of the agent's socket.
+    var path: String {
         let named = socket ?? ProcessInfo.processInfo.environment["CARILLON_AGENT_SOCKET"]
-        let path = named.map { AbsolutePath.of($0) } ?? Self.installedSocket
+        return named.map { AbsolutePath.of($0) } ?? Self.installedSocket
+    }
+
+    var client: APIClient {
+        let path = path
         var client = APIClient(.socket(path: path)) { failure in
             switch failure {
             case .notReached(let error):

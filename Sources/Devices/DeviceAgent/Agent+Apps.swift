@@ -15,14 +15,39 @@ extension Agent {
         // A package may have been installed meanwhile.
         readManifestsAgain()
         if let manifest = manifests[bundleID], manifest.admits(peer) { return manifest }
+        if case .only(let app) = peer.reach, app != bundleID {
+            throw AgentError(.notAllowed, "This process belongs to a command of \(app), and is that app alone.")
+        }
         throw AgentError(
             .notAllowed,
             "No manifest in \(settings.manifests) lets the user \(peer.user) be the app \(bundleID). "
                 + "The agent's journal names the manifests that it does not use.")
     }
 
-    /// Whether the caller may change settings and see all apps.
-    nonisolated func isAdministrator(_ peer: LocalPeer) -> Bool { peer.user == 0 || peer.user == agentUser }
+    /// Whether the caller may change settings and see all apps. The command of an app may not, although it runs as the agent's user.
+    nonisolated func isAdministrator(_ peer: LocalPeer) -> Bool {
+        peer.reach == .all && (peer.user == 0 || peer.user == agentUser)
+    }
+
+    /// Delays a request of a user who is no app here, if that user has sent many. Others do not wait for them then: all requests are
+    /// answered one after the other.
+    func pace(_ peer: LocalPeer) async {
+        let wait = wait(of: peer, now: .now())
+        guard wait > .zero else { return }
+        // Each connection waits with one request, and a user has few connections, so the wait is some seconds at most.
+        try? await Task.sleep(for: wait)
+    }
+
+    /// How long the next request of a process has to wait. It counts the request.
+    func wait(of peer: LocalPeer, now: NIODeadline) -> Duration {
+        let isApp = manifests.values.contains { $0.admits(peer) }
+        guard !isApp, !isAdministrator(peer) else { return .zero }
+        let moment = now.uptimeNanoseconds
+        if strangers.count >= AgentLimits.strangers { strangers = strangers.filter { !$0.value.isEmpty(at: moment) } }
+        let turn = strangers[peer.user, default: RateBucket()].opens(AgentLimits.strangerRequests)
+        strangers[peer.user, default: RateBucket()].charge(AgentLimits.strangerRequests, events: 1, at: moment)
+        return turn > moment ? .nanoseconds(Int64(clamping: turn - moment)) : .zero
+    }
 
     /// Registers an app: this is its launch.
     /// - Returns: its device tokens.

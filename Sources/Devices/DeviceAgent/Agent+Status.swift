@@ -21,7 +21,8 @@ extension Agent {
             deviceID: identity.deviceID, environment: identity.environment.rawValue,
             service: "\(settings.courier.host):\(settings.courier.port)", connection: connection, cause: cause,
             version: settings.version, doNotDisturb: isQuiet, apps: visible.map { app($0, counts) },
-            refusedManifests: isAdministrator ? refusedManifests : nil, dropped: isAdministrator ? reasons : nil)
+            refusedManifests: isAdministrator ? refusedManifests : nil, dropped: isAdministrator ? reasons : nil,
+            settings: isAdministrator ? AgentStatus.Start(settings) : nil)
     }
 
     private func app(_ bundleID: String, _ counts: [String: Int]) -> AppStatus {
@@ -50,6 +51,29 @@ struct AgentStatus: Sendable {
     let refusedManifests: [ManifestFolder.Refused]?
     /// Only for an administrator.
     let dropped: [String: Int]?
+    /// How the agent was started; only for an administrator.
+    let settings: Start?
+
+    struct Start: Sendable {
+        let state: String
+        let host: String
+        let port: Int
+        let ca: String
+        let apps: String
+        let environment: String
+        let codeFile: String?
+        let identityFile: String?
+        let bus: String?
+    }
+}
+
+extension AgentStatus.Start {
+    init(_ settings: AgentSettings) {
+        self.init(
+            state: settings.folder, host: settings.courier.host, port: settings.courier.port,
+            ca: settings.courier.authorityFile, apps: settings.manifests, environment: settings.environment.rawValue,
+            codeFile: settings.codeFile, identityFile: settings.identityFile, bus: settings.desktopBus)
+    }
 }
 
 struct AppStatus: Sendable {

@@ -19,7 +19,13 @@ package actor Agent {
     nonisolated let store: AgentStore
     nonisolated let logger: Logger
     nonisolated let connection = ConnectionStatus()
-    package nonisolated let identity: DeviceIdentity
+    /// The commands that run, by which a process at a socket is recognised.
+    nonisolated let processes: CommandProcesses
+    /// Opens the socket of an app; nil before the agent listens.
+    nonisolated let appSockets = Mutex<(@Sendable (String) async -> String?)?>(nil)
+    private nonisolated let currentIdentity: Mutex<DeviceIdentity>
+    /// The device's identity. Another one takes its place if the service refuses it and there is another activation code.
+    package nonisolated var identity: DeviceIdentity { currentIdentity.withLock(\.self) }
     /// The user that the agent runs as. It may change the settings, as root may.
     nonisolated let agentUser: UInt32
     /// Held until the agent is closed.
@@ -39,6 +45,8 @@ package actor Agent {
     private var isClosed = false
     /// Why the agent cannot go on; nil if it can.
     private var failure: AgentError?
+    /// The wait for another identity, after the service has refused this one.
+    private var waitingForIdentity: Task<DeviceIdentity?, Never>?
     /// Whether the user does not want to be disturbed.
     var isQuiet: Bool
     /// The notifications that reached neither their app nor the user, by reason, since the start.
@@ -48,6 +56,8 @@ package actor Agent {
     /// The apps whose queue is full. Their oldest events are removed.
     var overflowing: Set<String> = []
     private var manifestReadings = RateBucket()
+    /// The requests of each user who is no app.
+    var strangers: [UInt32: RateBucket] = [:]
     var registrationRates = RateTable<String>(AgentLimits.registrations)
     /// The apps that register and have no answer yet, each with the number of these registrations.
     var registering: [String: Int] = [:]
@@ -74,6 +84,8 @@ package actor Agent {
                     "The database was damaged; the agent begins with an empty one, and apps register again",
                     metadata: ["damaged": "\(place)"])
             }
+            // Before an activation code is used up: without its socket the agent could not go on.
+            try await prepareSocket(settings)
             let identity = try await AgentIdentity.load(settings, logger)
             return Agent(
                 settings, store, lock, identity, records: try store.records(), badges: try store.badges(),
@@ -91,6 +103,23 @@ package actor Agent {
         if try !Files.exists(path) { try Files.makeFolder(path) }
     }
 
+    /// Makes the folder of the socket if it is missing, as a unit does with RuntimeDirectory=. Others may enter it.
+    private static func prepareSocket(_ settings: AgentSettings) async throws(AgentError) {
+        let folder = (settings.socket as NSString).deletingLastPathComponent
+        if mkdir(folder, 0o755) == 0 { chmod(folder, 0o755) }
+        guard access(folder, W_OK | X_OK) == 0 else {
+            throw AgentError(
+                .socket,
+                "The folder of the socket, \(folder), cannot be used (\(String(cString: strerror(errno)))): make it, and give it to the "
+                    + "agent's user.")
+        }
+        do {
+            try await SocketFile.prepare(settings.socket, user: geteuid())
+        } catch {
+            throw AgentError(.socket, error.cause)
+        }
+    }
+
     private init(
         _ settings: AgentSettings,
         _ store: AgentStore,
@@ -101,9 +130,11 @@ package actor Agent {
         isQuiet: Bool,
         _ logger: Logger,
     ) {
-        (self.settings, self.store, self.lock, self.identity) = (settings, store, lock, identity)
+        (self.settings, self.store, self.lock) = (settings, store, lock)
+        currentIdentity = Mutex(identity)
         (self.records, self.isQuiet, self.logger) = (records, isQuiet, logger)
         agentUser = UInt32(geteuid())
+        processes = CommandProcesses(isActive: settings.confinesCommands)
         var state = SystemState(languages: settings.languages)
         for (bundleID, record) in records { Self.install(bundleID, record, in: &state) }
         for (bundleID, badge) in badges where records[bundleID]?.currentSettings.badges == true {
@@ -133,12 +164,7 @@ package actor Agent {
     ///   same device is in use.
     package func run() async throws {
         guard !isEnding else { return }
-        var configuration = Device.Configuration()
-        configuration.received = QueuedIdentifiers(store: store)
-        configuration.software = settings.version.isEmpty ? nil : "carillon-agent " + settings.version
-        let device = try Device(
-            identity, at: settings.courier, delegate: AgentDelegate(agent: self), configuration: configuration)
-        self.device = device
+        var device = try makeDevice()
         waker = Waker(self)
         if let address = settings.desktopBus {
             desktop = DesktopNotifications(address: address, languages: settings.languages, logger: logger) {
@@ -146,7 +172,9 @@ package actor Agent {
                 await self?.respondOnDesktop(to: id, response)
             }
         }
-        let changes = MachineChanges { [logger] change in Self.report(change, to: device, logger) }
+        let changes = MachineChanges { [weak self] change in
+            Task { await self?.report(change) }
+        }
         let releasing = Task {
             guard (try? await Task.sleep(for: AgentLimits.pageReleaseDelay)) != nil else { return }
             // A debugger's breakpoints are written into the code, and would be lost.
@@ -161,11 +189,21 @@ package actor Agent {
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }
-        let result: Result<Void, DeviceError>
-        do {
-            result = .success(try await device.run())
-        } catch {
-            result = .failure(error)
+        var result: Result<Void, DeviceError>
+        while true {
+            do {
+                result = .success(try await device.run())
+            } catch {
+                result = .failure(error)
+            }
+            guard case .failure(let error) = result, error.code == .identityRefused, !isEnding else { break }
+            // Without an identity there is no connection, but apps get what is on the disk and learn why.
+            guard let identity = await identityInstead(of: error) else {
+                result = .success(())
+                break
+            }
+            currentIdentity.withLock { $0 = identity }
+            device = try makeDevice()
         }
         connection.finish()
         screen.continuation.finish()
@@ -174,16 +212,60 @@ package actor Agent {
         if case .failure(let error) = result { throw AgentError(.unavailable, error.cause) }
     }
 
-    private static func report(_ change: MachineChange, to device: Device, _ logger: Logger) {
+    private func makeDevice() throws(DeviceError) -> Device {
+        var configuration = Device.Configuration()
+        configuration.received = QueuedIdentifiers(store: store)
+        configuration.software = settings.version.isEmpty ? nil : "carillon-agent " + settings.version
+        let made = try Device(
+            identity, at: settings.courier, delegate: AgentDelegate(agent: self), configuration: configuration)
+        device = made
+        return made
+    }
+
+    /// Waits until the device has another identity, because the service refuses this one for ever: it was revoked, has expired or is
+    /// of the other environment (docs/device-protocol.md). Trying again would not help, and would be a load for the service.
+    /// - Returns: nil if the agent ends before.
+    private func identityInstead(of error: DeviceError) async -> DeviceIdentity? {
+        logger.error(
+            "The service refuses the device's identity; the agent does not connect before it has another activation code",
+            metadata: ["cause": "\(error.cause)", "device": "\(identity.deviceID)"])
+        let waiting = Task { [settings, logger] () -> DeviceIdentity? in
+            var tried: String?
+            while !Task.isCancelled {
+                // A file that is missing or cannot be read has no code yet.
+                if let code = try? AgentIdentity.otherCode(settings), code != tried {
+                    tried = code
+                    do {
+                        return try await AgentIdentity.activate(settings, with: code, logger)
+                    } catch {
+                        guard !Task.isCancelled else { return nil }
+                        logger.error("The device has no new identity", metadata: ["cause": "\(error)"])
+                    }
+                }
+                // It is cancelled at the end of the agent.
+                try? await Task.sleep(for: AgentLimits.codeReading)
+            }
+            return nil
+        }
+        waitingForIdentity = waiting
+        defer { waitingForIdentity = nil }
+        return await withTaskCancellationHandler {
+            await waiting.value
+        } onCancel: {
+            waiting.cancel()
+        }
+    }
+
+    private func report(_ change: MachineChange) {
         switch change {
         case .addressAdded:
             logger.debug("An address was added to a network interface")
-            device.networkIsBack()
+            device?.networkIsBack()
         case .resumed(let time):
             logger.info(
                 "The machine was suspended; the connection is checked",
                 metadata: ["seconds": "\(time.components.seconds)"])
-            device.networkIsBack()
+            device?.networkIsBack()
         case .clockSet:
             // No delay depends on this clock. A device that waits because certificates were not valid tries again soon.
             logger.debug("The machine's clock was set")
@@ -221,6 +303,7 @@ package actor Agent {
     /// Closes the connection after what is stored was acknowledged, and ends all streams.
     package func close() async {
         isEnding = true
+        waitingForIdentity?.cancel()
         for entry in streams.values.flatMap(\.values) { entry.wakeUps.finish() }
         await waker?.close()
         await desktop?.close()
@@ -293,11 +376,7 @@ package actor Agent {
             }
         }
         keepLaunch(of: notification.bundleID)
-        if !outcome.events.isEmpty {
-            await announce(to: notification.bundleID)
-            // On one event loop (docs/decisions/0082-tasks-on-an-event-loop.md) the streams write before the acknowledgement does.
-            await Task.yield()
-        }
+        if !outcome.events.isEmpty { await announce(to: notification.bundleID) }
         guard desktop != nil else { return }
         if let shown = outcome.shown { screen.continuation.yield(.alert(shown)) }
         if outcome.badge != nil { screen.continuation.yield(.badge(notification.bundleID)) }

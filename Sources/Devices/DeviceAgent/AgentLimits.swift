@@ -53,6 +53,11 @@ package enum AgentLimits {
     /// The connections of one Unix user, and of all. An app needs one for its stream and one for its requests.
     package static let connectionsOfUser = 32
     package static let connections = 512
+    /// How often a user who is no app may send a request without waiting: a person who looks at the status, and a program that waits
+    /// for its manifest. Without this, 32 connections of a stranger would let every app wait for 32 answers.
+    static let strangerRequests = Rate(burst: 20, perSecond: 10)
+    /// The number of such users at which the table is searched for those that have been quiet.
+    static let strangers = 1000
     /// The streams of one app.
     package static let streams = 8
     /// How long a request may take to arrive, and how long an app may leave an answer unread.
@@ -61,6 +66,12 @@ package enum AgentLimits {
     /// when the agent ends.
     static let connectionTimes = ConnectionGuard.Times(
         first: .seconds(10), idle: .minutes(2), ending: .seconds(2))
+
+    // MARK: The identity
+
+    /// How often the agent looks for another activation code while the service refuses its identity. Each look tries a new code
+    /// once, and a person who replaces a file waits so long at most.
+    static let codeReading = Duration.seconds(60)
 
     // MARK: The desktop
 
@@ -78,6 +89,9 @@ package enum AgentLimits {
     package static let backgroundSeconds = 30
     /// The time that a command has to end after SIGTERM.
     static let ending = Duration.seconds(2)
+    /// What a command may print into the agent's journal for one event, in bytes. A stack trace has a tenth of it. The rest is read and
+    /// dropped, so that the command goes on.
+    package static let printedBytes = 65_536
     /// The commands that run at the same time. Each app has one at most.
     static let programs = 4
     /// How often a command is tried for one event. After that the event waits for a stream of the app.

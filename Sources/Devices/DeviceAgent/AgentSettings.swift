@@ -1,4 +1,5 @@
 package import APNSDevice
+import Foundation
 
 /// How the agent is started.
 package struct AgentSettings: Sendable {
@@ -10,8 +11,10 @@ package struct AgentSettings: Sendable {
     package var courier: CourierAddress
     /// The environment in which the device is activated.
     package var environment = DeviceIdentity.Environment.development
-    /// The code for the first activation, if the service needs one.
+    /// The code for an activation, if the service needs one.
     package var code: String?
+    /// A file with the code. It is read when it is needed, and may be empty or gone at other times.
+    package var codeFile: String?
     /// An identity to use instead of an activation.
     package var identityFile: String?
     /// The folder with the manifests.
@@ -20,6 +23,8 @@ package struct AgentSettings: Sendable {
     package var languages: [String]
     /// The address of the D-Bus on which alerts are shown; nil if they are not shown on a desktop.
     package var desktopBus: String?
+    /// Whether a process that descends from the command of an app is this app and no other.
+    package var confinesCommands = false
     /// A program and arguments that keep ``hidden`` from a command: the number of paths, the paths and the command are added to
     /// them. Empty if commands run as they are.
     package var confining: [String] = []
@@ -52,10 +57,31 @@ package struct AgentSettings: Sendable {
     /// The command that cannot read the agent's folder, the manifests and ``hidden``, if the system can do that. It cannot put something else
     /// in their places, nor in that of the socket, to which it can connect.
     func confined(_ command: [String]) -> [String] {
-        let paths = [folder, socket, manifests] + hidden
+        let paths = [folder, socket, appSocketFolder, manifests] + hidden
         return confining.isEmpty ? command : confining + ["\(paths.count)"] + paths + command
+    }
+
+    /// The folder with the sockets of single apps, beside the one for all.
+    var appSocketFolder: String { socket + ".apps" }
+
+    /// The socket at which a client is this app and no other.
+    func socket(of bundleID: String) -> String {
+        let path = appSocketFolder + "/" + bundleID
+        // The system's limit for the path of a socket (unix(7)), with a zero byte at the end.
+        guard path.utf8.count >= MemoryLayout.size(ofValue: sockaddr_un().sun_path) else { return path }
+        // FNV-1a. Another app with the same number would have the same socket, so the manifests' authors are trusted here.
+        let number = bundleID.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3
+        }
+        return appSocketFolder + "/" + String(number, radix: 36)
     }
 
     /// The file with the device's identity.
     package var ownIdentityFile: String { folder + "/identity.pem" }
+
+    /// The file with the private key of an activation that has not ended.
+    var activationKeyFile: String { folder + "/activation.key" }
+
+    /// The file that says which code made the identity: SHA-256 of the code, in hexadecimal digits.
+    var usedCodeFile: String { folder + "/code.sha256" }
 }

@@ -51,22 +51,40 @@ package final class Activations: Sendable {
         }
     }
 
-    /// Checks an activation code. Only ``use(_:to:at:)`` marks it as used, when there is a certificate.
-    func admit(_ code: String, to environment: Environment, at moment: Timestamp) async throws {
-        let digest = ActivationCode(code)?.digest
-        guard let digest, try await invitations.isInvited(digest, to: environment, at: moment) else {
-            guard rates.withLock({ $0.wrong.admits(Self.wrong, at: moment.nanoseconds) }) else {
-                throw Rejection(.tooManyRequests, detail: "Too many wrong activation codes were tried.")
-            }
-            throw Rejection(.forbidden, detail: "The activation code is unknown, used, withdrawn or expired.")
+    /// Checks an activation code. Only ``use(_:to:for:at:)`` uses it up, when there is a certificate.
+    /// - Returns: What the code was used for, if it was; nil if it can be used.
+    func admit(_ code: String, to environment: Environment, at moment: Timestamp) async throws -> Activation? {
+        guard let digest = ActivationCode(code)?.digest else { throw wrongCode(at: moment) }
+        if try await invitations.isInvited(digest, to: environment, at: moment) { return nil }
+        guard let used = try await invitations.activation(of: digest, to: environment, at: moment) else {
+            throw wrongCode(at: moment)
         }
+        return used
     }
 
-    /// Marks the code of a successful activation as used.
-    func use(_ code: String, to environment: Environment, at moment: Timestamp) async throws {
+    /// Counts a wrong code.
+    /// - Returns: the refusal.
+    func wrongCode(at moment: Timestamp) -> Rejection {
+        guard rates.withLock({ $0.wrong.admits(Self.wrong, at: moment.nanoseconds) }) else {
+            return Rejection(.tooManyRequests, detail: "Too many wrong activation codes were tried.")
+        }
+        return Rejection(.forbidden, detail: "The activation code is unknown, used, withdrawn or expired.")
+    }
+
+    /// Uses a code up for a device.
+    /// - Returns: This activation, or the one of another request with the same code and key a moment ago.
+    func use(
+        _ code: String,
+        to environment: Environment,
+        for activation: Activation,
+        at moment: Timestamp,
+    ) async throws -> Activation {
         let digest = ActivationCode(code)?.digest
-        guard let digest, try await invitations.useInvitation(digest, to: environment, at: moment) else {
+        guard let digest,
+            let used = try await invitations.useInvitation(digest, to: environment, for: activation, at: moment)
+        else {
             throw Rejection(.forbidden, detail: "The activation code was used or withdrawn a moment ago.")
         }
+        return used
     }
 }

@@ -15,17 +15,21 @@ extension DeviceConnection {
         answer(stream) {
             await courier.answering {
                 let now = courier.clock.machineTime
-                if let code = request.activationCode {
-                    try await courier.activations.admit(code, to: courier.environment, at: now)
-                }
+                let used: Activation? =
+                    if let code = request.activationCode {
+                        try await courier.activations.admit(code, to: courier.environment, at: now)
+                    } else {
+                        nil
+                    }
+                if let used { return try courier.answer(again: used, to: request.body, at: now) }
                 var random = SystemRandomNumberGenerator()
                 let device = DeviceID(rawValue: random.next())
                 try courier.activations.admitSigning(at: now)
                 let chain = try courier.sign(request.body, for: device, at: now)
-                if let code = request.activationCode {
-                    try await courier.activations.use(code, to: courier.environment, at: now)
-                }
-                return DeviceAnswer(certificates: chain, of: device)
+                guard let code = request.activationCode else { return DeviceAnswer(certificates: chain, of: device) }
+                let activation = Activation(key: try courier.key(request.body), device: device, chain: chain)
+                let made = try await courier.activations.use(code, to: courier.environment, for: activation, at: now)
+                return DeviceAnswer(certificates: made.chain, of: made.device)
             }
         }
     }
@@ -134,8 +138,32 @@ extension Courier {
             )
             return issued.chainPEM
         } catch {
-            throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM. \(error.reason)")
+            throw Self.badRequest(error)
         }
+    }
+
+    /// What identifies the key of a request.
+    fileprivate func key(_ request: [UInt8]) throws(Rejection) -> [UInt8] {
+        do { return try SigningRequest.keyDigest(pem: request) } catch { throw Self.badRequest(error) }
+    }
+
+    private static func badRequest(_ error: TrustError) -> Rejection {
+        Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM. \(error.reason)")
+    }
+
+    /// Answers a device that repeats its activation because it did not get the answer: with the same certificate. A request with
+    /// another key counts as one with a wrong code.
+    fileprivate func answer(
+        again activation: Activation,
+        to request: [UInt8],
+        at now: Timestamp,
+    ) throws(Rejection) -> DeviceAnswer {
+        guard try key(request) == activation.key else { throw activations.wrongCode(at: now) }
+        let device = DeviceKey(environment: environment, device: activation.device)
+        guard accounts.current.revokedDevices[device] == nil else {
+            throw Rejection(.forbidden, detail: "The device that was activated with this code was revoked.")
+        }
+        return DeviceAnswer(certificates: activation.chain, of: activation.device)
     }
 }
 

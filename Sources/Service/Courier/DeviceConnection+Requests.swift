@@ -38,7 +38,7 @@ extension DeviceConnection {
     /// with this reason.
     private func checkEnvironment() throws(Rejection) {
         guard let identity, identity.environment != courier.environment else { return }
-        goAway(.badCertificateEnvironment)
+        goAwayAfterThisRead(.badCertificateEnvironment)
         let detail = "The device certificate is for the \(identity.environment.rawValue) environment."
         throw Rejection(.badCertificateEnvironment, detail: detail)
     }

@@ -162,6 +162,13 @@ final class DeviceConnection: HTTP2Connection {
         if listening == nil, let acknowledging { reject(acknowledging, Rejection(.shutdown)) }
     }
 
+    /// Ends the connection when all requests that have arrived together were answered. A device makes its first two at once, and
+    /// would otherwise see nothing but REFUSED_STREAM for the second.
+    func goAwayAfterThisRead(_ reason: Rejection.Reason) {
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.execute { connection.value.goAway(reason) }
+    }
+
     func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason

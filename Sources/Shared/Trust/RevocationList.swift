@@ -18,6 +18,24 @@ package struct RevocationList: Sendable, Hashable {
 
     package init(der: [UInt8]) { self.der = der }
 
+    /// Reads when a list was made (thisUpdate, RFC 5280, 5.1.2.4), in seconds since 1970. The signature is not verified.
+    package static func made(pem: String) throws(TrustError) -> Double {
+        try TrustError.reading("The revocation list cannot be read.") {
+            let list = try DER.parse(PEMDocument(pemString: pem).derBytes)
+            return try DER.sequence(list, identifier: .sequence) { parts in
+                let content = try parts.next().orMissing()
+                while parts.next() != nil {}
+                return try DER.sequence(content, identifier: .sequence) { fields in
+                    // The version, the algorithm and the issuer come first.
+                    for _ in 0..<3 { _ = fields.next() }
+                    let time = try ListTime(derEncoded: try fields.next().orMissing())
+                    while fields.next() != nil {}
+                    return time.seconds
+                }
+            }
+        }
+    }
+
     package var pem: String { PEMDocument(type: "X509 CRL", derBytes: der).pemString + "\n" }
 }
 
@@ -124,6 +142,35 @@ private struct ListTime: DERSerializable {
                 year: year, month: month, day: day, hours: hour, minutes: minute, seconds: second, fractionalSeconds: 0)
             try coder.serialize(time)
         }
+    }
+}
+
+extension ListTime {
+    init(derEncoded node: ASN1Node) throws {
+        var parts = DateComponents()
+        if node.identifier == .utcTime {
+            let time = try UTCTime(derEncoded: node)
+            (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
+            (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
+        } else {
+            let time = try GeneralizedTime(derEncoded: node)
+            (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
+            (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
+        }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        guard let date = calendar.date(from: parts) else {
+            throw TrustError(.malformed, "The time is not a valid date.")
+        }
+        self.init(date.timeIntervalSince1970)
+    }
+}
+
+extension ASN1Node? {
+    /// - Throws: if there is no node.
+    fileprivate func orMissing() throws -> ASN1Node {
+        guard let self else { throw TrustError(.malformed, "The revocation list is too short.") }
+        return self
     }
 }
 

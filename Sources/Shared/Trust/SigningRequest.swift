@@ -30,6 +30,15 @@ package enum SigningRequest {
         }
     }
 
+    /// Identifies the key of a request: SHA-256 of its public half (SubjectPublicKeyInfo), 32 bytes. The request's signature proves
+    /// that the sender holds the private key.
+    package static func keyDigest(pem: [UInt8]) throws(TrustError) -> [UInt8] {
+        let key = try publicKey(pem: pem)
+        return try TrustError.reading("The certificate request's key cannot be read.") {
+            Array(SHA256.hash(data: try key.serializeAsPEM().derBytes))
+        }
+    }
+
     /// The public key of a request whose signature proves that the sender holds the private key.
     static func publicKey(pem: [UInt8]) throws(TrustError) -> Certificate.PublicKey {
         guard pem.count <= maximumBytes else {

@@ -123,6 +123,22 @@ extension Invitation {
         Column("expires", type: .moment, \.expires))
 }
 
+extension UsedInvitation {
+    static let table = Table<UsedInvitation>(
+        "used_invitation",
+        { digest, environment, expires, key, device, chain in
+            UsedInvitation(
+                invitation: Invitation(digest: digest, environment: environment, expires: expires),
+                activation: Activation(key: key, device: device, chain: chain))
+        },
+        Column("digest", type: .bytes, \.invitation.digest),
+        Column("environment", type: .environment, \.invitation.environment),
+        Column("expires", type: .moment, \.invitation.expires),
+        Column("key", type: .bytes, \.activation.key),
+        Column("device", type: .deviceID, \.activation.device),
+        Column("chain", type: .anyText, \.activation.chain))
+}
+
 // MARK: Types
 
 extension ColumnType<AppID> {
@@ -151,6 +167,10 @@ extension ColumnType<Set<BundleID>> {
         // If a bundle ID cannot be read, fail: the key would be valid for other apps than it was made for.
         return bundleIDs.count == names.count ? bundleIDs : nil
     }
+}
+
+extension ColumnType<DeviceID> {
+    static let deviceID = mapping(.integer, to: \.column, from: { DeviceID(column: $0) })
 }
 
 extension ColumnType<DeviceKey> {

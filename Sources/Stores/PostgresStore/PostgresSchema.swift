@@ -13,13 +13,30 @@ enum PostgresSchema {
     static let migrations: [[StaticString]] = [
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
-        grants, broadcastsOfApps, lateStatements,
+        grants, broadcastsOfApps, lateStatements, usedInvitations,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go
     /// on.
     private static let broadcastsOfApps: [StaticString] = [
         "ALTER TABLE carillon.app ADD COLUMN IF NOT EXISTS broadcasts boolean NOT NULL DEFAULT true"
+    ]
+
+    /// What activation codes were used for, until they would have expired. digest: SHA-256 of the code. key: SHA-256 of the
+    /// device's public key. chain: its certificate with the intermediate one, PEM. To a node of the release before, a used code is
+    /// unknown.
+    private static let usedInvitations: [StaticString] = [
+        """
+        CREATE TABLE IF NOT EXISTS carillon.used_invitation (
+            digest bytea PRIMARY KEY,
+            environment smallint NOT NULL,
+            expires bigint NOT NULL,
+            key bytea NOT NULL,
+            device bigint NOT NULL,
+            chain bytea NOT NULL
+        )
+        """,
+        "CREATE INDEX IF NOT EXISTS used_invitation_by_expiry ON carillon.used_invitation (expires)",
     ]
 
     private static let first: [StaticString] = [

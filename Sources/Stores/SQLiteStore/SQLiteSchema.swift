@@ -35,6 +35,9 @@ enum SQLiteSchema {
         migrator.registerMigration("broadcasts of apps") { database in
             try database.execute(sql: broadcastsOfApps)
         }
+        migrator.registerMigration("used invitations") { database in
+            try database.execute(sql: usedInvitations)
+        }
         return migrator
     }
 
@@ -316,6 +319,20 @@ enum SQLiteSchema {
             limits BLOB NOT NULL,
             expires INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let usedInvitations = """
+        -- What activation codes were used for, until they would have expired. digest: SHA-256 of the code. key: SHA-256 of the
+        -- device's public key. chain: its certificate with the intermediate one, PEM.
+        CREATE TABLE used_invitation (
+            digest BLOB PRIMARY KEY,
+            environment INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            key BLOB NOT NULL,
+            device INTEGER NOT NULL,
+            chain BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX used_invitation_by_expiry ON used_invitation (expires);
         """
 
     private static let administrators = """

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // Opens a place for a rule, and for nothing else. glibc shows its own name for this only to some programs.
@@ -38,6 +39,31 @@ static inline int carillon_landlock_create(uint64_t handled) {
 static inline int carillon_landlock_allow(int rules, int place, uint64_t allowed) {
     struct { uint64_t allowed_access; int32_t parent_fd; } __attribute__((packed)) attributes = { allowed, place };
     return (int)syscall(445, rules, 1, &attributes, 0u);
+}
+
+// Makes this process the parent of all descendants whose own parent has ended (prctl(2)). Returns 0, or -1.
+static inline int carillon_become_subreaper(void) {
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+// The number of a child that has ended and was not collected yet. Waits until there is one. It stays as it is. -1 if there is no
+// child, or a signal came (errno).
+static inline int carillon_ended_child(void) {
+    // waitid(2), with the beginning of siginfo_t: <sys/wait.h> would bring types that other modules of Swift have.
+    struct {
+        int number, error, code;
+        union { long alignment; int process; char rest[112]; } of;
+    } child;
+    const int any = 0, ended = 4, stays = 0x01000000;
+    return syscall(SYS_waitid, any, 0, &child, ended | stays, (void *)0) == 0 ? child.of.process : -1;
+}
+
+// The descriptor of the process at the other end of a Unix socket (unix(7), SO_PEERPIDFD, Linux 6.5); -1 if there is none (errno).
+static inline int carillon_peer_process(int socket) {
+    int process = -1;
+    unsigned int length = sizeof process;
+    const int level = 1, option = 77;
+    return syscall(SYS_getsockopt, socket, level, option, &process, &length) == 0 ? process : -1;
 }
 
 // Applies the rules to this thread and to all programs that it becomes or starts.

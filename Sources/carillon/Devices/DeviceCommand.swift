@@ -37,11 +37,16 @@ struct DeviceCommand: AsyncParsableCommand {
         func run() async throws {
             let path = DataFolder(out).path
             let courier = try common.runningService().courier(environment)
+            // The answer may be lost after the code was used up. With the same code and key it is given again, so the key stays also
+            // after a refusal: the code may have been mistyped.
+            let keyFile = path + ".key"
             let identity = try await NewFile(path).fill {
+                let key = try code.map { _ in try ActivationKey(file: keyFile) }
                 let identity = try await DeviceIdentity.activate(
-                    at: courier, environment: environment, code: code)
+                    at: courier, environment: environment, code: code, key: key)
                 return (Array(identity.text.utf8), identity)
             }
+            if code != nil { ActivationKey.remove(keyFile) }
             common.output.print(
                 ["deviceID": identity.deviceID, "path": path], "Made the device \(identity.deviceID): \(path)")
         }

@@ -255,6 +255,21 @@ import Testing
         }
     }
 
+    @Test func `A stranger who sends many requests waits, and nobody else does`() async throws {
+        try await run { rig in
+            let agent = rig.agent
+            let now = NIODeadline.uptimeNanoseconds(1 << 60)
+            let (stranger, other) = (LocalPeer(user: 54_321, groups: []), LocalPeer(user: 54_322, groups: []))
+            for _ in 0..<20 { #expect(await agent.wait(of: stranger, now: now) == .zero) }
+            let waits = [await agent.wait(of: stranger, now: now), await agent.wait(of: stranger, now: now)]
+            #expect(waits[0] > .zero && waits[1] > waits[0], "\(waits)")
+            #expect(await agent.wait(of: other, now: now) == .zero)
+            let own = LocalPeer(user: geteuid(), groups: [])
+            for _ in 0..<100 { #expect(await agent.wait(of: own, now: now) == .zero) }
+            #expect(await agent.wait(of: stranger, now: now + .minutes(1)) == .zero)
+        }
+    }
+
     @Test func `A user who opens connections without end gets no more of them, until some are closed`() async throws {
         try await run { rig in
             let socket = rig.agent.settings.socket

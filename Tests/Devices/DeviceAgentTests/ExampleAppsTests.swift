@@ -38,6 +38,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [["python3", "app.py"], ["sh", "app.sh"], ["node", "app.mjs"]])
+    func `An example that is refused says why, and ends`(_ command: [String]) async throws {
+        let needed = command[0] == "sh" ? ["curl", "jq"] : [command[0]]
+        guard needed.allSatisfy({ ChildProcess.isInstalled($0) }) else { return }
+        let file = Repository.file("Examples/device-agent/\(command[1])").path
+        try await withAgentFolder { folder in
+            func run(_ socket: String) async throws -> ChildProcess.Finished {
+                try await ChildProcess.run(
+                    command[0], [file, "com.example.other"], environment: ["CARILLON_AGENT_SOCKET": socket])
+            }
+            try AgentProcess.write(#"{"bundleID":"com.example.app"}"#, in: folder)
+            try await AgentProcess.with(folder) { agent in
+                let refused = try await run(agent.socket)
+                #expect(refused.status == 1 && refused.output == "", "\(refused.output) \(refused.errors)")
+                #expect(refused.errors.contains("No manifest in"), "\(refused.errors)")
+                for word in ["Traceback", "    at ", "null"] {
+                    #expect(!refused.errors.contains(word), "\(refused.errors)")
+                }
+            }
+            let missing = try await run(folder + "/s")
+            #expect(missing.status == 1 && missing.output == "", "\(missing.errors)")
+            for word in ["Traceback", "    at "] { #expect(!missing.errors.contains(word), "\(missing.errors)") }
+        }
+    }
+
     @Test func `The command of the example is run`() async throws {
         try await withAgentFolder { folder in
             let file = Repository.file("Examples/device-agent/command.sh").path

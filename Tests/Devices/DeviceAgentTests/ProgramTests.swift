@@ -1,5 +1,6 @@
 import CommonTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DeviceAgent
@@ -19,6 +20,23 @@ import Testing
 
     @Test func `A program that reads nothing is no failure`() async {
         #expect(await run("exit 0", input: String(repeating: "x", count: 5000)) == .exited(0))
+    }
+
+    @Test func `So much of what a program prints is copied, and the rest is read and dropped`() async throws {
+        let exceeded = Mutex(0)
+        let output = try await PrintedOutput.open(limit: 10) { exceeded.withLock { $0 += 1 } }
+        // The pipe has 64 KiB, so the program would hang if nobody read it.
+        let end = await Program.run(
+            ["/bin/sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' '.'"], environment: ["PATH": "/usr/bin:/bin"],
+            input: [],
+            limit: .seconds(50), output: output, processes: nil, of: "com.example.app")
+        #expect(end == .exited(0))
+        #expect(exceeded.withLock(\.self) == 1)
+        let short = try await PrintedOutput.open(limit: 10) { exceeded.withLock { $0 += 1 } }
+        let few = await Program.run(
+            ["/bin/sh", "-c", "echo short"], environment: ["PATH": "/usr/bin:/bin"], input: [], limit: .seconds(50),
+            output: short, processes: nil, of: "com.example.app")
+        #expect(few == .exited(0) && exceeded.withLock(\.self) == 1)
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "it needs Linux's /proc"))

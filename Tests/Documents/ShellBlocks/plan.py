@@ -94,17 +94,22 @@ PLANS = {
         "ID=$(carillon send --token $TOKEN --topic com.example.app --alert Hello --json | " + FIELD + "apnsID)\n",
         replace={"UUID": "$ID", "HEX": "$TOKEN"}),
     "docs/device-agent.md": Plan(
-        prepare="carillon serve\nmkdir etc run\n",
+        prepare="mkdir -p etc/apps.d run service\n",
         before={
-            "carillon device agent --state /var/lib/carillon-device --socket /run/carillon-device/agent.sock \\":
-                "cp carillon-data/ca.pem etc/\ncarillon device invite --environment production >etc/code\n"
-                "carillon app create --team \"$(carillon team list --json | " + FIELD + "teamID)\" --bundle-id com.example.kiosk\n",
-            "curl -N --unix-socket /run/carillon-device/agent.sock http://agent/v1/apps/com.example.kiosk/events":
-                "TOKEN=$(curl --unix-socket run/agent.sock -X PUT http://agent/v1/apps/com.example.kiosk | " + FIELD + "token)\n"
-                "carillon send --environment production --token $TOKEN --topic com.example.kiosk --alert 'Order 7'\n",
+            "carillon send --environment production --token $TOKEN --topic com.example.kiosk --alert \"Order 7\" \\":
+                "TOKEN=$(curl --unix-socket run/agent.sock -X PUT http://agent/v1/apps/com.example.kiosk | " + FIELD + "token)\n",
         },
+        without={"apt": INSTALLS, "useradd": INSTALLS},
         replace={
-            "/etc/carillon-device": "$PWD/etc", "/run/carillon-device": "$PWD/run", "--state /var/lib/carillon-device": "--state $PWD/state --apps $PWD/etc/apps.d",
+            # As the unit starts it.
+            "systemctl restart carillon-device":
+                "carillon device agent --state $PWD/state --socket /run/carillon-device/agent.sock --service https://push.example.com:15223 "
+                "--environment production --ca /etc/carillon-device/ca.pem --code-file /etc/carillon-device/code "
+                "--apps /etc/carillon-device/apps.d --no-desktop --confine-commands",
+            "systemctl restart carillon": "carillon serve",
+            "carillon-agent doctor": "carillon device agent doctor --socket /run/carillon-device/agent.sock",
+            "/etc/carillon-device": "$PWD/etc", "/run/carillon-device": "$PWD/run", "/etc/carillon/": "$PWD/service/",
+            "/var/lib/carillon/": "carillon-data/",
             '"user": "kiosk"': '"user": "' + "USER_NAME" + '"',
         }),
     "docs/device-listen.md": Plan(

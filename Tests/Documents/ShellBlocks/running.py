@@ -27,7 +27,7 @@ def carillon(arguments):
     program = os.environ["CARILLON"]
     if arguments[:1] == ["serve"] or arguments[:2] == ["provider", "serve"]:
         serve(program, arguments)
-    elif arguments[:2] == ["device", "agent"]:
+    elif arguments[:2] == ["device", "agent"] and "--state" in arguments:
         socket = pathlib.Path(arguments[arguments.index("--socket") + 1])
         background([program, *arguments], lambda *_: socket.exists())
     # With --as-app, the user's keys end it.

@@ -47,10 +47,46 @@ struct DeviceTrustTests {
             var statuses: [Int] = []
             for code in codes {
                 let fields = activation + (code.map { [("activation-code", $0)] } ?? [])
-                statuses.append(try await client.send(fields, body: request).status)
+                let isAgain = statuses.contains(200)
+                let body = isAgain ? try SigningRequest.pem(for: P256.Signing.PrivateKey()) : request
+                statuses.append(try await client.send(fields, body: body).status)
             }
             #expect(statuses == [403, 403, 403, 200, 403])
             await client.close()
+        }
+    }
+
+    @Test func `The same code with the same key gets the same certificate, until the code would have expired`()
+        async throws
+    {
+        try await TestService.run(environment: .production) { test in
+            let invitation: ManagementMessages.InvitationMade = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let key = P256.Signing.PrivateKey()
+            let activation = headers("POST", "/1/activations", ("activation-code", invitation.code))
+            func activate(_ key: P256.Signing.PrivateKey) async throws -> WireClient.Answer {
+                let client = try await test.connectCourier()
+                // Each request has another signature.
+                let answer = try await client.send(activation, body: try SigningRequest.pem(for: key))
+                await client.close()
+                return answer
+            }
+            let first = try await activate(key)
+            #expect(first.status == 200)
+            let again = try await activate(key)
+            #expect((again.status, again.body) == (200, first.body))
+            #expect(again["device-id"] == first["device-id"])
+            #expect(try await activate(P256.Signing.PrivateKey()).status == 403)
+            // At once, on connections of their own.
+            let more = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<4 { group.addTask { try await activate(key).body } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(more == [first.body])
+            let _: ManagementMessages.RevokedDevice = try await test.administer(
+                "DELETE", "/v1/devices/\(first["device-id"] ?? "")?environment=production")
+            let revoked = try await activate(key)
+            #expect(revoked.status == 403 && revoked.body.contains("was revoked"))
         }
     }
 

@@ -113,6 +113,11 @@
             try await store.invite(
                 Invitation(digest: [1, 2], environment: .production, expires: Timestamp(milliseconds: .max)), at: moment
             )
+            try await store.invite(
+                Invitation(digest: [3], environment: .development, expires: Timestamp(milliseconds: .max)), at: moment)
+            let activation = Activation(key: [4], device: DeviceID(rawValue: .max), chain: "chain")
+            #expect(
+                try await store.useInvitation([3], to: .development, for: activation, at: moment) == activation)
             for number in [1, 2] as [UInt8] {
                 var push = ForwardedPush(
                     deviceToken: [number], topic: nil, id: "\(number)", payload: [7], share: ForwardingShare(team.id),
@@ -199,6 +204,7 @@
             lines += accounts.snapshot.upstreams.values.map { "\($0)" }.sorted()
             lines += try await store.copiedHeld(after: 0, limit: 10).map { "\($0.place) \($0.expires) \($0.push)" }
             lines += try await store.copiedInvitations().map { "\($0)" }.sorted()
+            lines += try await store.copiedUsedInvitations(after: nil, limit: 10).map { "\($0)" }
             for name in store.secretNames.sorted(by: { $0.rawValue < $1.rawValue }) {
                 lines.append("\(name) \(try await store.secrets.secret(name) ?? [])")
             }

@@ -35,6 +35,8 @@ final class FaultyStore: ForwardingStore {
         case saysWrongThing
         /// Invitations never expire.
         case keepsInvitations
+        /// A device that did not get its certificate gets none.
+        case forgetsActivations
         /// A withdrawn invitation can still be used.
         case usesWithdrawn
         /// Revoking an administrator has no effect.
@@ -215,10 +217,16 @@ extension FaultyStore {
     func useInvitation(
         _ digest: [UInt8],
         to environment: Environment,
+        for activation: Activation,
         at moment: Timestamp,
-    ) async throws(StoreError) -> Bool {
-        let isGood = try await memory.useInvitation(digest, to: environment, at: moment)
-        return isGood || fault == .keepsInvitations && state.withLock { $0.invited.contains(digest) }
+    ) async throws(StoreError) -> Activation? {
+        let used = try await memory.useInvitation(digest, to: environment, for: activation, at: moment)
+        switch fault {
+        case .keepsInvitations: return used ?? (state.withLock { $0.invited.contains(digest) } ? activation : nil)
+        // An activation that is there and is another request's.
+        case .forgetsActivations: return used == activation ? used : nil
+        default: return used
+        }
     }
 
     func withdrawInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation? {

@@ -129,9 +129,15 @@ extension ForwardingStore {
     }
 
     package func useInvitation(
-        _ digest: [UInt8], to environment: Environment, at moment: Timestamp,
-    ) async throws(StoreError) -> Bool {
-        try await inner.useInvitation(digest, to: environment, at: moment)
+        _ digest: [UInt8], to environment: Environment, for activation: Activation, at moment: Timestamp,
+    ) async throws(StoreError) -> Activation? {
+        try await inner.useInvitation(digest, to: environment, for: activation, at: moment)
+    }
+
+    package func activation(
+        of digest: [UInt8], to environment: Environment, at moment: Timestamp,
+    ) async throws(StoreError) -> Activation? {
+        try await inner.activation(of: digest, to: environment, at: moment)
     }
 
     package func withdrawInvitation(

@@ -31,7 +31,8 @@ package struct Manifest: Sendable, Hashable {
 
     /// Whether this process may be the app.
     func admits(_ peer: LocalPeer) -> Bool {
-        switch owner {
+        guard peer.mayBe(bundleID) else { return false }
+        return switch owner {
         case .user(let user): peer.user == user
         case .group(let group): peer.groups.contains(group)
         }

@@ -2,6 +2,11 @@ import Foundation
 import PrivateFiles
 import Storage
 
+#if os(Linux)
+    // Swift takes `struct stat` to be of this module, because its headers may be the first that include it.
+    import CDispatch
+#endif
+
 /// The folder with the manifests, `apps.d`. Whoever can write there decides who may be which app. So the folder and its
 /// files have to belong to root or to the agent's user, and nobody else may write to them.
 struct ManifestFolder: Sendable {

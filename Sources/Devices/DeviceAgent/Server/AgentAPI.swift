@@ -14,6 +14,12 @@ package struct AgentAPI: APIServer {
     package static var operations: [APIOperation<AgentAPI>] { AgentOperations.all }
 
     package func caller(of request: Request, _ context: AgentContext, _ access: AgentAccess) throws -> AgentCaller {
+        if context.peer.reach == .nothing {
+            throw Problem(
+                403,
+                "This process descends from a command of an app, and it is not known any more from which: its parent has ended."
+            )
+        }
         if access == .administrator, !agent.isAdministrator(context.peer) {
             throw Problem(403, "Only root and the agent's user may do this.")
         }

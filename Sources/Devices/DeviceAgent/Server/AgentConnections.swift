@@ -13,13 +13,26 @@ final class AgentConnections: Sendable {
     struct Refused: Error {}
 
     private let state = Mutex(State())
+    private let processes: CommandProcesses
+    private let agentUser: UInt32
+
+    init(_ processes: CommandProcesses, agentUser: UInt32) {
+        (self.processes, self.agentUser) = (processes, agentUser)
+    }
 
     /// Takes a place for a connection until it is closed. Call this on its event loop.
+    /// - Parameter app: the app whose own socket it is; nil for the socket of all apps.
     /// - Returns: who the client is.
     /// - Throws: if there are too many connections. The caller then closes this one.
-    func add(_ channel: any Channel) throws -> LocalPeer {
+    func add(_ channel: any Channel, of app: String?) throws -> LocalPeer {
         let found = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-            LocalPeer(socket: $0)
+            socket in
+            LocalPeer(socket: socket).map { peer in
+                var peer = peer
+                if let app { peer.reach = .only(app) }
+                peer.reach = peer.reach.and(reach(of: peer, at: socket))
+                return peer
+            }
         }
         // If the system does not know the client, nobody could say what it may do.
         guard let peer = found.flatMap(\.self) else { throw Refused() }
@@ -33,6 +46,21 @@ final class AgentConnections: Sendable {
         }
         channel.closeFuture.whenComplete { [self] _ in remove(channel, of: peer.user) }
         return peer
+    }
+
+    /// What follows from the command that the process descends from, if it does.
+    private func reach(of peer: LocalPeer, at socket: CInt) -> LocalPeer.Reach {
+        #if os(Linux)
+            // A confined command cannot become another user, unless it is root's.
+            guard peer.user == agentUser || agentUser == 0 else { return .all }
+            return switch processes.place(of: peer.process, at: socket) {
+            case .outside: .all
+            case .command(let command): .only(command.bundleID)
+            case .unknown: .nothing
+            }
+        #else
+            return .all
+        #endif
     }
 
     private func remove(_ channel: any Channel, of user: UInt32) {

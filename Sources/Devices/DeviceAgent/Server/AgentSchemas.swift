@@ -94,7 +94,15 @@ enum AgentSchemas {
         .optional("refusedManifests", .list(of: refused), \.refusedManifests),
         .optional(
             "dropped", .dictionary(of: .integer()), \.dropped,
-            "How many notifications reached neither app nor user, by reason."))
+            "How many notifications reached neither app nor user, by reason."),
+        .optional("settings", start, \.settings, "How the agent was started; for root and the agent's user."))
+
+    private static let start: JSONForm<AgentStatus.Start> = .object(
+        "Start", AgentStatus.Start.init(state:host:port:ca:apps:environment:codeFile:identityFile:bus:),
+        .required("state", text, \.state), .required("host", text, \.host), .required("port", .integer(), \.port),
+        .required("ca", text, \.ca), .required("apps", text, \.apps), .required("environment", text, \.environment),
+        .optional("codeFile", text, \.codeFile), .optional("identityFile", text, \.identityFile),
+        .optional("bus", text, \.bus, "The address of the bus on which alerts are shown."))
 
     private static let app: JSONForm<AppStatus> = .object(
         "AppStatus", AppStatus.init,

@@ -13,8 +13,41 @@ package struct LocalPeer: Sendable, Hashable {
     /// The groups that the process is in, including its own.
     package var groups: Set<UInt32>
 
+    /// The number of the process that has connected; 0 if the system does not say it.
+    package var process: Int32 = 0
+    /// Which apps the process may be, beside what the manifests say.
+    package var reach = Reach.all
+
+    /// Which apps a process may be.
+    package enum Reach: Sendable, Hashable {
+        /// Those that the manifests allow.
+        case all
+        /// One app. Such a process has no other rights, also as the agent's user.
+        case only(String)
+        /// None: the process descends from a command, and nobody knows from which.
+        case nothing
+
+        /// What is in both.
+        package func and(_ other: Reach) -> Reach {
+            switch (self, other) {
+            case (.all, let reach), (let reach, .all): reach
+            case (.only(let one), .only(let two)) where one == two: self
+            default: .nothing
+            }
+        }
+    }
+
     package init(user: UInt32, groups: Set<UInt32>) {
         (self.user, self.groups) = (user, groups)
+    }
+
+    /// Whether the process may be this app, if the manifest allows it.
+    func mayBe(_ bundleID: String) -> Bool {
+        switch reach {
+        case .all: true
+        case .only(let app): app == bundleID
+        case .nothing: false
+        }
     }
 
     #if os(Linux)
@@ -34,6 +67,7 @@ package struct LocalPeer: Sendable, Hashable {
             var length = socklen_t(MemoryLayout<Credentials>.size)
             guard getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
             self.init(user: credentials.user, groups: [credentials.group])
+            process = credentials.process
             groups.formUnion(Self.groups(of: socket))
         }
 

@@ -36,7 +36,7 @@ package enum EventVariables {
         return variables
     }
 
-    static func of(_ event: QueuedEvent, bundleID: String, socket: String) -> [String: String] {
+    static func of(_ event: QueuedEvent, bundleID: String, socket: String?) -> [String: String] {
         var variables = base.merging(notification(event.text)) { $1 }
         variables["CARILLON_NOTIFICATION_DELIVERY"] = "\(event.delivery)"
         variables["CARILLON_NOTIFICATION_BUNDLE_ID"] = bundleID

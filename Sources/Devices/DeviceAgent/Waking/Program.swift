@@ -42,6 +42,25 @@ package enum Program {
         input: [UInt8],
         limit: Duration,
     ) async -> End {
+        await run(
+            command, environment: environment, folder: folder, input: input, limit: limit, output: nil, processes: nil,
+            of: nil)
+    }
+
+    /// - Parameters:
+    ///   - output: takes what the program prints; nil if that is this process's standard error.
+    ///   - processes: learns of the program; nil if nobody does.
+    ///   - bundleID: the app whose command it is. The program then has a session of its own.
+    static func run(
+        _ command: [String],
+        environment: [String: String],
+        folder: String = "/",
+        input: [UInt8],
+        limit: Duration,
+        output: PrintedOutput?,
+        processes: CommandProcesses?,
+        of bundleID: String?,
+    ) async -> End {
         guard let program = command.first else { return .notStarted("no program is named") }
         guard input.count <= inputBytes else { return .notStarted("the payload has \(input.count) bytes") }
         let pipe: (readEnd: FileDescriptor, writeEnd: FileDescriptor)
@@ -53,7 +72,7 @@ package enum Program {
             return .notStarted("\(error)")
         }
         var options = PlatformOptions()
-        options.processGroupID = 0
+        if bundleID == nil { options.processGroupID = 0 } else { options.createSession = true }
         options.teardownSequence = [
             .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: AgentLimits.ending),
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: AgentLimits.ending),
@@ -66,13 +85,17 @@ package enum Program {
             environment: .custom(Dictionary(uniqueKeysWithValues: variables)), workingDirectory: FilePath(folder),
             platformOptions: options)
         let group = Mutex<pid_t?>(nil)
+        let printed = output?.writeEnd ?? .standardError
+        processes?.starts()
         let running = Task { () throws -> End in
             let result = try await Subprocess.run(
                 configuration, input: .fileDescriptor(pipe.readEnd, closeAfterSpawningProcess: true),
-                output: .fileDescriptor(.standardError, closeAfterSpawningProcess: false),
-                error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false)
+                output: .fileDescriptor(printed, closeAfterSpawningProcess: false),
+                error: .fileDescriptor(printed, closeAfterSpawningProcess: false)
             ) { execution in
-                group.withLock { $0 = execution.processIdentifier.value }
+                let process = execution.processIdentifier.value
+                group.withLock { $0 = process }
+                processes?.started(process, of: bundleID)
             }
             return switch result.terminationStatus {
             case .exited(let status): .exited(status)
@@ -91,6 +114,8 @@ package enum Program {
             running.cancel()
         }
         timer.cancel()
+        processes?.ended(group.withLock(\.self))
+        await output?.ended()
         let isTimedOut = await timer.value
         if isTimedOut || Task.isCancelled, let group = group.withLock(\.self) { await endRest(of: group) }
         if isTimedOut { return .timedOut }

@@ -3,6 +3,7 @@ import Connections
 import Logging
 import NIOCore
 import Storage
+import Synchronization
 
 /// Wakes apps that hold no stream: runs their commands, and starts their units. Each app has at most one task that wakes
 /// it, and only some commands of all apps run at the same time.
@@ -86,10 +87,18 @@ actor Waker {
 
     @concurrent nonisolated private func run(_ manifest: Manifest, _ event: QueuedEvent) async -> Bool {
         guard !Task.isCancelled else { return false }
+        let bundleID = manifest.bundleID
+        let socket = await agent.socket(of: bundleID)
+        let output = try? await PrintedOutput.open(limit: AgentLimits.printedBytes) { [agent] in
+            agent.logger.warning(
+                "An app's command prints too much; the rest is not in this journal",
+                metadata: ["app": "\(bundleID)", "limit": "\(AgentLimits.printedBytes)"])
+        }
         let end = await Program.run(
             agent.settings.confined(manifest.exec),
-            environment: EventVariables.of(event, bundleID: manifest.bundleID, socket: agent.settings.socket),
-            input: EventVariables.payload(of: event), limit: .seconds(AgentLimits.backgroundSeconds))
+            environment: EventVariables.of(event, bundleID: bundleID, socket: socket),
+            input: EventVariables.payload(of: event), limit: .seconds(AgentLimits.backgroundSeconds),
+            output: output, processes: agent.processes, of: bundleID)
         guard !end.isSuccess, !Task.isCancelled else { return end.isSuccess }
         agent.logger.warning(
             "An app's command did not handle a notification",
@@ -124,7 +133,8 @@ actor Waker {
             }
             let command = Activation.command(for: manifest, isSystem: Activation.isSystem)
             let end = await Program.run(
-                command, environment: Activation.environment, input: [], limit: .seconds(AgentLimits.backgroundSeconds))
+                command, environment: Activation.environment, input: [], limit: .seconds(AgentLimits.backgroundSeconds),
+                output: nil, processes: agent.processes, of: nil)
             if !end.isSuccess {
                 agent.logger.warning(
                     "An app could not be started",
@@ -146,6 +156,11 @@ extension Agent {
     func mayRun(_ manifest: Manifest) -> Bool {
         !isEnding && streams[manifest.bundleID]?.isEmpty != false && state.life(of: manifest.bundleID) != .forceQuit
             && manifests[manifest.bundleID] == manifest
+    }
+
+    /// The socket for the command of an app, at which it is that app and no other. If it cannot be opened, the command has none.
+    nonisolated func socket(of bundleID: String) async -> String? {
+        await appSockets.withLock(\.self)?(bundleID)
     }
 
     /// - Returns: false if the event is still in the queue.

@@ -31,6 +31,8 @@ final class CourierConnection: HTTP2Application {
     private var lines = LineReader()
     private var goAway: DeviceError?
     private var failure: DeviceError?
+    /// The refusal of the stream of notifications, without a reason.
+    private var refusedStream: DeviceError?
 
     init(owner: any Owner, authority: String, eventLoop: any EventLoop) {
         self.owner = owner
@@ -229,7 +231,12 @@ final class CourierConnection: HTTP2Application {
             self.stream = nil
             // If the connection ends as well, the next event has the cause.
             guard session?.isActive == true, goAway == nil else { return }
-            return fail(DeviceError(.disconnected, "The courier reset the stream of notifications: \(error)."))
+            let reset = DeviceError(.disconnected, "The courier reset the stream of notifications: \(error).")
+            // A courier that is about to end the connection refuses new streams. The answer to an earlier request or GOAWAY says
+            // why. Until then the time limit for opening the stream applies.
+            guard error == .refusedStream, streamStatus == 0 else { return fail(reset) }
+            refusedStream = reset
+            return
         }
         let removed = exchanges.remove(stream)
         // A device often makes no request for hours, so an empty table must not keep its memory.
@@ -256,7 +263,7 @@ final class CourierConnection: HTTP2Application {
         session = nil
         let owner = owner
         self.owner = nil
-        let error = failure ?? goAway ?? DeviceError(end)
+        let error = failure ?? goAway ?? refusedStream ?? DeviceError(end)
         failure = error
         owner?.ended(self, error)
         for exchange in orphans { exchange.finish(.failure(exchange.failure ?? error)) }

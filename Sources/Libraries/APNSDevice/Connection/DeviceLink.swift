@@ -96,6 +96,8 @@ final class DeviceLink {
     /// Whether `check` is the check of the silent connection, and no time limit.
     var isChecked = false
     var renewal = Renewal.none
+    /// The error that has ended the device. Later requests fail with it.
+    private var fatal: DeviceError?
 
     init(
         _ credentials: DeviceCredentials?,
@@ -130,7 +132,7 @@ final class DeviceLink {
         if let listening { return listening.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
         guard closing == nil else {
-            promise.fail(DeviceError(.closed, "The device was closed."))
+            promise.fail(closedError)
             return promise.futureResult
         }
         listening = promise
@@ -150,7 +152,7 @@ final class DeviceLink {
         timeout: TimeAmount,
         _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
     ) {
-        guard closing == nil else { return finish(.failure(DeviceError(.closed, "The device was closed."))) }
+        guard closing == nil else { return finish(.failure(closedError)) }
         guard requests.count < Self.maximumWaitingRequests else {
             return finish(.failure(DeviceError(.unavailable, "Too many requests are waiting.")))
         }
@@ -224,6 +226,9 @@ final class DeviceLink {
 
     // MARK: The end
 
+    /// Why the device takes no more requests.
+    private var closedError: DeviceError { fatal ?? DeviceError(.closed, "The device was closed.") }
+
     /// Ends the device, because of an error that another attempt cannot solve or because it was closed.
     func end(_ error: DeviceError?) {
         let old = state
@@ -231,7 +236,8 @@ final class DeviceLink {
         check?.cancel()
         scheduledAcknowledgement?.cancel()
         isStreamOpen = false
-        let reason = error ?? DeviceError(.closed, "The device was closed.")
+        fatal = error
+        let reason = closedError
         switch old {
         case .waiting(let timer): timer.cancel()
         case .connecting(let connection), .connected(let connection): connection.fail(reason)

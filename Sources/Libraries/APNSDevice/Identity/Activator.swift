@@ -29,10 +29,12 @@ package final class Activator: Sendable {
     }
 
     /// Activates one device.
-    /// - Parameter code: a one-time activation code, if the service requires one.
+    /// - Parameters:
+    ///   - code: a one-time activation code, if the service requires one.
+    ///   - key: the device's private key; nil for a new one.
     /// - Throws: ``DeviceError`` if the request failed or was refused. If the task is cancelled, the connection is closed.
-    package func activate(code: String? = nil) async throws(DeviceError) -> DeviceIdentity {
-        let key = P256.Signing.PrivateKey()
+    package func activate(code: String? = nil, key: ActivationKey? = nil) async throws(DeviceError) -> DeviceIdentity {
+        let key = key?.key ?? P256.Signing.PrivateKey()
         let pem: String
         do {
             pem = try SigningRequest.pem(for: key)
@@ -76,16 +78,30 @@ extension DeviceIdentity {
     ///   - courier: the address of the service's courier.
     ///   - environment: the environment that the device belongs to. It cannot be changed later.
     ///   - code: a one-time activation code (`carillon device invite`), if the service requires one.
+    ///   - keyPEM: the device's private key, P-256 in PEM; nil for a new one. The answer may be lost after the service has used the
+    ///     code up. The same code with the same key then gets the same certificate. So store the key before you activate.
     /// - Throws: ``DeviceError``, such as ``DeviceError/Code/badAuthority`` if the authority's certificate cannot be
     ///   read, or ``DeviceError/Code/notConnected``.
     public static func activate(
         at courier: CourierAddress,
         environment: Environment,
         code: String? = nil,
+        keyPEM: String? = nil,
+    ) async throws(DeviceError) -> DeviceIdentity {
+        let key = try keyPEM.map { pem throws(DeviceError) in try ActivationKey(pem: pem) }
+        return try await activate(at: courier, environment: environment, code: code, key: key)
+    }
+
+    /// - Parameter key: the device's private key; nil for a new one.
+    package static func activate(
+        at courier: CourierAddress,
+        environment: Environment,
+        code: String?,
+        key: ActivationKey?,
     ) async throws(DeviceError) -> DeviceIdentity {
         let activator = try Activator(at: courier, environment: environment)
         do throws(DeviceError) {
-            let identity = try await activator.activate(code: code)
+            let identity = try await activator.activate(code: code, key: key)
             await activator.close()
             return identity
         } catch {

@@ -8,6 +8,10 @@ extension DeviceIdentity {
         try? DeviceCredentials.ownCertificate(chainPEM).validity
     }
 
+    /// Checks that the certificate and the key can be used, and belong together.
+    /// - Throws: ``DeviceError/Code/badIdentity``.
+    package func check() throws(DeviceError) { _ = try DeviceCredentials(self) }
+
     /// The time from which a connected device renews its certificate: after two thirds of its validity period. nil
     /// if the certificate cannot be read.
     public var renewalDate: Date? { validity?.renewalDate }

@@ -3,7 +3,7 @@
 
 /// A device's identity: its key, its certificate chain and its environment (Guide, 2.1.4.4).
 ///
-/// Get one with ``activate(at:environment:code:)`` and keep it in a safe place: anybody who has it can act as the
+/// Get one with ``activate(at:environment:code:keyPEM:)`` and keep it in a safe place: anybody who has it can act as the
 /// device.
 public struct DeviceIdentity: Sendable, Hashable {
     /// The environment that a device belongs to.

@@ -17,6 +17,9 @@ package protocol CopyableStore: Store {
     func copiedAccounts() async throws(StoreError) -> CopiedAccounts
 
     func copiedInvitations() async throws(StoreError) -> [Invitation]
+    /// Returns used invitations in the order of their digests.
+    /// - Parameter digest: the page begins after it; nil for the first page.
+    func copiedUsedInvitations(after digest: [UInt8]?, limit: Int) async throws(StoreError) -> [UsedInvitation]
 
     /// The number of registrations, for the progress bar.
     func countDestinations() async throws(StoreError) -> Int
@@ -49,6 +52,7 @@ package protocol CopyableStore: Store {
     /// Writes into the empty store.
     func fill(_ accounts: CopiedAccounts) async throws(StoreError)
     func fill(_ invitations: [Invitation]) async throws(StoreError)
+    func fill(_ invitations: [UsedInvitation]) async throws(StoreError)
     func fill(_ destinations: [CopiedDestination]) async throws(StoreError)
     func fill(_ feedback: [CopiedFeedback]) async throws(StoreError)
 

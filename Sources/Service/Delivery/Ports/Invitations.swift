@@ -19,17 +19,27 @@ package protocol Invitations: Sendable {
         at moment: Timestamp,
     ) async throws(StoreError) -> [Invitation]
 
-    /// Checks an invitation and marks it as used in one step.
-    /// - Returns: Whether this call has used it. Of several calls with the same code, one returns true.
+    /// Checks an invitation and uses it up for a device in one step. What it was used for is kept until the invitation would
+    /// have expired, because the answer to the device may be lost.
+    /// - Returns: The activation that has used it: this one, or an earlier one of the same key. nil if the invitation is
+    ///   unknown, was withdrawn, has expired, or was used for another key. Of several calls for one invitation, one uses it.
     func useInvitation(
         _ digest: [UInt8],
         to environment: Environment,
+        for activation: Activation,
         at moment: Timestamp,
-    ) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Activation?
+
+    /// Returns what an invitation was used for; nil if it was not used, or would have expired by now.
+    func activation(
+        of digest: [UInt8],
+        to environment: Environment,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Activation?
 
     /// Removes an invitation, so that no device can use it any more.
     /// - Returns: The invitation; nil if there is none that is unused and has not expired. Of several calls for one
-    ///   invitation, also of ``useInvitation(_:to:at:)``, one removes it.
+    ///   invitation, also of ``useInvitation(_:to:for:at:)``, one removes it.
     func withdrawInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation?
 }
 
@@ -73,12 +83,35 @@ package struct Invitation: Sendable, Hashable {
     }
 }
 
+/// What an invitation was used for: a device with its key and certificate.
+package struct Activation: Sendable, Hashable {
+    /// SHA-256 of the device's public key, 32 bytes. Only the device that has the private key gets the certificate again.
+    package var key: [UInt8]
+    package var device: DeviceID
+    /// The certificate chain in PEM, as it was sent to the device.
+    package var chain: String
+
+    package init(key: [UInt8], device: DeviceID, chain: String) {
+        (self.key, self.device, self.chain) = (key, device, chain)
+    }
+}
+
+/// An invitation that was used. It is kept until the invitation would have expired.
+package struct UsedInvitation: Sendable, Hashable {
+    package var invitation: Invitation
+    package var activation: Activation
+
+    package init(invitation: Invitation, activation: Activation) {
+        (self.invitation, self.activation) = (invitation, activation)
+    }
+}
+
 package enum InvitationLimits {
     /// The time for which an invitation is valid: long enough to bring its code to the device, and short enough that
     /// a lost code is worthless.
     package static let life = Duration.seconds(24 * 60 * 60)
     /// The largest number of unused invitations. It suffices for a large order of devices and limits the store's
-    /// size.
+    /// size. Used ones do not count, because a fleet of more devices may activate in a day. Each has 2 KB for that day.
     package static let maximumCount = 100_000
 }
 

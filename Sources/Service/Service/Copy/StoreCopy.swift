@@ -117,6 +117,13 @@ package struct StoreCopy: Sendable {
             rest = rest.dropFirst(page.count)
             counts.invitations += page.count
         }
+        var last: [UInt8]?
+        while true {
+            let page = try await source.copiedUsedInvitations(after: last, limit: Self.page)
+            if !page.isEmpty { try await target.fill(page) }
+            guard page.count == Self.page, let digest = page.last?.invitation.digest else { break }
+            last = digest
+        }
     }
 
     private mutating func copyHeld() async throws(StoreError) {
