@@ -29,7 +29,7 @@ function rowOfHandshake(request) {
 
 const outcomeOfStep = {
   accepted: "pending", rejected: "rejected", stored: "stored", deferred: "stored", throttled: "stored",
-  held: "stored", replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped",
+  held: "stored", replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped", dropped: "dropped",
 };
 
 /** An entry of the delivery log as a row; null if the entry is not about a notification. */
