@@ -61,8 +61,8 @@ public struct TestTeam: Sendable {
         self.id = id
         keyID = made.keys?.first?.keyID ?? ""
         privateKeyPEM = made.keys?.first?.privateKey ?? ""
-        bundleIDs = made.apps ?? []
-        let bundleID = made.apps?.first ?? ""
+        bundleIDs = (made.apps ?? []).map(\.bundleID)
+        let bundleID = bundleIDs.first ?? ""
         self.bundleID = bundleID
         devices = (made.devices ?? []).map {
             TestDevice(

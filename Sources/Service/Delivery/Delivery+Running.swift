@@ -12,6 +12,7 @@ extension Delivery {
             group.addTask { await self.runDeadlines() }
             group.addTask { await self.runSweep() }
             group.addTask { await self.runRemoval() }
+            group.addTask { await self.runFitting() }
         }
     }
 
@@ -83,6 +84,27 @@ extension Delivery {
                 try await Task.sleep(for: limits.sweepInterval)
             } catch {
                 return
+            }
+        }
+    }
+
+    /// Makes mailboxes fit into bounds that have become less. It runs at the start, because an earlier process may have
+    /// ended before everything fitted, and after each change of the bounds.
+    private func runFitting() async {
+        var known: [AppID: Int]?
+        for await snapshot in accounts.changes() {
+            let bounds = snapshot.keeping
+            keeping.set(bounds.keys)
+            let isDue = known != bounds
+            known = bounds
+            while isDue, !Task.isCancelled {
+                do throws(StoreError) {
+                    while try await mailboxes.fitMailboxes(limit: limits.fittingBatch) == limits.fittingBatch {}
+                    break
+                } catch {
+                    // If this fails, try again later. If the task was cancelled, the sleep fails and the loop ends.
+                    try? await Task.sleep(for: limits.sweepInterval)
+                }
             }
         }
     }

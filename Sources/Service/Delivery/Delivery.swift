@@ -27,6 +27,8 @@ package final class Delivery: OfferOutcomes {
     private let lookUps = WaitingSubmissions()
     /// Whether the service is shutting down, and no longer waits for a store that gives no result.
     let isDraining = Atomic(false)
+    /// The apps whose mailboxes keep more than one notification.
+    let keeping: KeepingApps
 
     /// - Parameters:
     ///   - origin: an origin that no other process has had. It makes the identifiers of offers unique.
@@ -56,9 +58,11 @@ package final class Delivery: OfferOutcomes {
         self.limitExceeded = limitExceeded
         self.isExpired = isExpired
         self.clock = clock
+        let keeping = KeepingApps(accounts.current.keeping.keys)
+        self.keeping = keeping
         shards = (0..<DeliveryLimits.shards).map {
             let names = OfferNames(origin: origin, part: $0, of: DeliveryLimits.shards)
-            return Shard(limits: limits, names: names, isShared: mailboxes.isShared)
+            return Shard(limits: limits, names: names, isShared: mailboxes.isShared, keeping: keeping)
         }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         switchboard.report(to: self)
@@ -71,8 +75,9 @@ package final class Delivery: OfferOutcomes {
         /// lock.
         let performing = Atomic(0)
 
-        init(limits: DeliveryLimits, names: OfferNames, isShared: Bool) {
-            acceptances = Mutex(Acceptances(limits: limits, names: names, isShared: isShared))
+        init(limits: DeliveryLimits, names: OfferNames, isShared: Bool, keeping: KeepingApps) {
+            acceptances = Mutex(
+                Acceptances(limits: limits, names: names, isShared: isShared, keeping: keeping))
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
 

@@ -63,6 +63,10 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// store for long.
     package var removalBatch = 1000
 
+    /// The largest number of mailboxes that are made to fit into a lower bound at a time, so that it never blocks the store
+    /// for long: each may lose a thousand notifications.
+    package var fittingBatch = 10
+
     /// The interval between two sweeps. Expired notifications are never delivered, even before they are removed.
     package var sweepInterval = Duration.seconds(60)
 

@@ -82,7 +82,7 @@ extension LogEntry.Detail {
         case .answered(_, let reason?, _): self.init(name: "reason", value: reason)
         case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired, .duplicate, .forwarded,
             .answered,
-            .held:
+            .held, .dropped:
             return nil
         }
     }

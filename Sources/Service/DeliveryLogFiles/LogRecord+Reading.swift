@@ -82,6 +82,7 @@ extension DeliveryStep {
         case .duplicate: self = .duplicate
         case .forwarded: self = .forwarded
         case .held: self = .held
+        case .dropped: self = .dropped
         case .answered:
             guard let status = reader.short().flatMap(UInt16.init(exactly:)), let reason = reader.text(),
                 let own = reader.text()

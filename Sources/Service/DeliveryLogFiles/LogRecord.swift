@@ -64,7 +64,7 @@ extension LogRecord {
         }
         if !repeats { buffer.append(text: event.subject.topic) }
         switch event.step {
-        case .accepted, .deferred, .throttled, .sent, .expired, .duplicate, .forwarded, .held: break
+        case .accepted, .deferred, .throttled, .sent, .expired, .duplicate, .forwarded, .held, .dropped: break
         case .rejected(let reason): buffer.append(text: reason.rawValue)
         case .stored(let microseconds), .acknowledged(let microseconds): buffer.append(short: UInt64(microseconds))
         case .replaced(let id), .coalesced(let id): buffer.append(id)

@@ -112,6 +112,23 @@ extension JSONForm {
             }, writing: writing)
     }
 
+    /// A text, or an object with more.
+    /// - Parameter value: makes the value of the text alone.
+    package static func text(
+        _ format: TextFormat,
+        or object: JSONForm,
+        value: @escaping @Sendable (String) -> Value,
+        text: @escaping @Sendable (Value) -> String?,
+    ) -> JSONForm {
+        JSONForm(
+            schema: .textOr(format, object.schema),
+            reading: { json, place in
+                if place.isStrict { try Schema.textOr(format, .openObject).check(json, at: place.pointer) }
+                if case .string(let text) = json { return value(text) }
+                return try object.reading(json, place)
+            }, writing: { value in text(value).map { .string($0) } ?? object.writing(value) })
+    }
+
     package static func list<Element>(
         of element: JSONForm<Element>,
         from fewest: Int = 0,

@@ -16,6 +16,8 @@ package indirect enum Schema: Sendable {
     case openObject
     /// Any value.
     case any
+    /// A text, or an object.
+    case textOr(TextFormat, Schema)
     /// Another schema, with its name in the description.
     case named(String, Schema)
 
@@ -75,6 +77,8 @@ extension Schema {
             for (index, value) in values.enumerated() { try element.check(value, at: "\(pointer)/\(index)") }
         case (.object(let members), .object(let values)):
             try check(values, members, at: pointer)
+        case (.textOr(let format, _), .string): try Schema.string(format).check(value, at: pointer)
+        case (.textOr(_, let schema), .object): try schema.check(value, at: pointer)
         case (.named(_, let schema), _):
             try schema.check(value, at: pointer)
         default:
@@ -103,6 +107,7 @@ extension Schema {
         case .array: "an array"
         case .any: "any value"
         case .object, .openObject: "an object"
+        case .textOr(let format, _): format.name + ", or an object"
         case .named(_, let schema): schema.kind
         }
     }
@@ -130,6 +135,7 @@ extension Schema {
         case .object(let members): Self.definition(ofObjectOf: members)
         case .openObject: ["type": "object"]
         case .any: [:]
+        case .textOr(let format, let schema): ["oneOf": [Self.definition(of: format), schema.description]]
         case .named(_, let schema): schema.definition
         }
     }
@@ -175,6 +181,7 @@ extension Schema {
         case .named(let name, let schema):
             return schema.references.merging([name: schema], uniquingKeysWith: { $1 })
         case .array(let element, _): return element.references
+        case .textOr(_, let schema): return schema.references
         case .object(let members):
             return members.reduce(into: [:]) { $0.merge($1.schema.references, uniquingKeysWith: { $1 }) }
         case .string, .integer, .boolean, .openObject, .any: return [:]

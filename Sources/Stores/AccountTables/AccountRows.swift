@@ -35,6 +35,7 @@ package enum AccountRows {
         for team in snapshot.teams.values { try write(.createTeam(team)) }
         for app in snapshot.apps.values {
             try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
+            // Writes all of it.
             try write(.setBroadcasts(app.bundleID, app.hasBroadcasts))
         }
         for key in snapshot.keys.values { try write(.createKey(key)) }
@@ -65,10 +66,8 @@ package enum AccountRows {
         case .deleteTeam, .deleteApp: try writeRemovals(from: before, to: after, transaction)
         case .createApps(let bundleIDs, let team):
             for app in App.numbered(bundleIDs, of: team, from: appID) { try insert(app, App.table, transaction) }
-        case .setBroadcasts(let bundleID, _):
-            guard let app = after.apps[bundleID] else { break }
-            let changes = try App.table.assignments(app, except: ["id"])
-            try transaction.run("UPDATE app SET \(changes) WHERE bundle_id = \(bundleID.rawValue)")
+        case .setBroadcasts(let bundleID, _), .setKeep(let bundleID, _):
+            try update(after.apps[bundleID], transaction)
         case .createKey(let key): try insert(key, TeamKey.table, transaction)
         case .revokeKey, .revokeGrant:
             // Keys and grants that have the same public key are revoked together.
@@ -97,6 +96,8 @@ package enum AccountRows {
                 INSERT INTO upstream (\(table.list)) VALUES (\(table.values(upstream)))
                 ON CONFLICT (bundle_id, environment) DO UPDATE SET \(table.replacements())
                 """)
+            let bundleID = upstream.place.bundleID
+            if after.apps[bundleID] != before.apps[bundleID] { try update(after.apps[bundleID], transaction) }
         case .removeUpstream(let place): try remove(place, transaction)
         case .createGrant(let grant): try insert(grant, Grant.table, transaction)
         case .changeGrant(let grant): try update(after.grants[grant.id], transaction)
@@ -109,6 +110,12 @@ package enum AccountRows {
             DELETE FROM upstream
             WHERE bundle_id = \(place.bundleID.rawValue) AND environment = \(place.environment.column)
             """)
+    }
+
+    private static func update(_ app: App?, _ transaction: any SQLTransaction) throws {
+        guard let app else { return }
+        let changes = try App.table.assignments(app, except: ["id"])
+        try transaction.run("UPDATE app SET \(changes) WHERE bundle_id = \(app.bundleID.rawValue)")
     }
 
     private static func update(_ key: TeamKey, _ transaction: any SQLTransaction) throws {

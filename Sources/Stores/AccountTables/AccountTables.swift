@@ -18,7 +18,8 @@ extension App {
         Column("id", type: .appID, \.id),
         Column("bundle_id", type: .rawText(), \.bundleID),
         Column("team", type: .rawText(), \.team),
-        Column("broadcasts", type: .bool, \.hasBroadcasts))
+        Column("broadcasts", type: .bool, \.hasBroadcasts),
+        Column("keep", type: .smallNumber, \.keep))
 }
 
 extension TeamKey {
@@ -143,6 +144,10 @@ extension UsedInvitation {
 
 extension ColumnType<AppID> {
     static let appID = mapping(.integer, to: { Int64($0.rawValue) }, from: { UInt32(exactly: $0).map(AppID.init) })
+}
+
+extension ColumnType<Int> {
+    static let smallNumber = mapping(.integer, to: { Int64(clamping: $0) }, from: { Int(exactly: $0) })
 }
 
 extension ColumnType<CertificateSerial> {

@@ -27,7 +27,10 @@ extension PostgresStore {
         let rows = try await read(
             """
             SELECT device, environment, app, generation, token_key, token_since, active, changed,
-                CASE WHEN expires IS NOT NULL THEN version END
+                CASE WHEN expires IS NOT NULL THEN version END, (
+                    SELECT count(*) FROM carillon.kept AS k
+                    WHERE k.device = destination.device AND k.environment = destination.environment
+                        AND k.app = destination.app AND k.queue = 0)
             FROM carillon.destination
             WHERE environment = $1 AND device BETWEEN $2 AND (
                 SELECT max(device) FROM (
@@ -47,7 +50,9 @@ extension PostgresStore {
             }
             let version = row.integer(8).map { MailboxVersion(rawValue: UInt64(clamping: $0)) }
             devices.append(
-                ListedApp(app: destination.app, registration: registration, stored: version),
+                ListedApp(
+                    app: destination.app, registration: registration, stored: version,
+                    kept: Int(clamping: row.integer(9) ?? 0)),
                 of: destination.deviceKey)
         }
         return devices

@@ -25,15 +25,27 @@ extension PostgresStore: Mailboxes {
     }
 
     package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
-        await divided(references, by: \.destination.deviceKey) { connection, part in
-            await Self.remove(part, on: connection)
+        let mayHaveKept = mayHaveKept
+        return await divided(references, by: \.destination.deviceKey) { connection, part in
+            guard mayHaveKept else { return await Self.remove(part, on: connection) }
+            return await self.removeEither(part, on: connection)
         }
     }
 
-    /// Reads the mailboxes of a device, after waiting for the transactions that are storing something for it. Such a
+    package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+        var page = try await page(of: device, after: nil)
+        var entries = page.entries
+        while let last = page.last {
+            page = try await self.page(of: device, after: last)
+            entries += page.entries.filter(\.version.isKept)
+        }
+        return entries
+    }
+
+    /// Reads the mailboxes of a device that keep only the newest, after waiting for the transactions that are storing something for it. Such a
     /// transaction may have looked up the device's node before this node took the device. It holds the locks of the
     /// rows until its commit. The rows are locked in the order that all transactions use.
-    package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+    func newestEntries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(PostgresStatement(assembled: Self.entriesSQL, device.values))
         return try rows.map { row throws(StoreError) in
             guard let entry = row.mailboxEntry(of: device) else {
@@ -53,14 +65,16 @@ extension PostgresStore: Mailboxes {
 
     /// In one statement, which waits for no lock. Whoever reads after an announcement finds what was announced, because
     /// both were committed together.
-    package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
+    package func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>] {
         let rows: PostgresRows
+        let kept: [Destination: [StoredMailboxEntry]]
         do throws(StoreError) {
+            kept = try await keptContents(of: destinations)
             rows = try await read(PostgresStatement(assembled: Self.contentsSQL, destinations.values))
         } catch {
             return destinations.map { _ in .failure(error) }
         }
-        var results = [Result<StoredMailboxEntry?, StoreError>](repeating: .success(nil), count: destinations.count)
+        var results = destinations.map { Result<[StoredMailboxEntry], StoreError>.success(kept[$0] ?? []) }
         for index in 0..<rows.count {
             let row = rows[index]
             guard let place = row.integer(0).map({ Int($0) - 1 }), destinations.indices.contains(place) else {
@@ -68,7 +82,7 @@ extension PostgresStore: Mailboxes {
             }
             let device = destinations[place].deviceKey
             results[place] =
-                row.mailboxEntry(of: device, from: 1).map { .success($0) }
+                row.mailboxEntry(of: device, from: 1).map { .success([$0] + (kept[destinations[place]] ?? [])) }
                 ?? .failure(PostgresError.damaged("a mailbox of device \(device.device)").storeError)
         }
         return results
@@ -91,6 +105,9 @@ extension PostgresStore: Mailboxes {
             // Mailboxes that were emptied or filled again since are looked at too, but not again before they expire. So
             // this ends.
             guard sweep.count == limit else { break }
+        }
+        if mayHaveKept, removed < limit {
+            removed += try await removeExpiredKept(before: moment, limit: limit - removed)
         }
         return removed
     }
@@ -178,7 +195,7 @@ extension PostgresStore: Mailboxes {
         }
     }
 
-    private static func remove(
+    static func remove(
         _ references: [MailboxReference],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxRemoval, StoreError>] {
@@ -192,7 +209,7 @@ extension PostgresStore: Mailboxes {
                     PostgresStatement(
                         assembled: removingSQL,
                         unique.map(\.destination).values + [
-                            .integers(unique.map { Int64(clamping: $0.version.rawValue) })
+                            .integers(unique.map { Int64(clamping: $0.version.number) })
                         ])
                 ], on: connection)
             var results = [Result<MailboxRemoval, StoreError>](

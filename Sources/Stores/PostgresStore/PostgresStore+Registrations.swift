@@ -106,7 +106,7 @@ extension PostgresStore: Registrations {
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
         let answers = try await change([destination]) { () throws(StoreError) in
             try await self.executePromptly(
-                [
+                Self.emptyingKept(of: destination.app, on: destination.deviceKey) + [
                     PostgresStatement(
                         assembled: """
                             WITH held AS (
@@ -124,10 +124,12 @@ extension PostgresStore: Registrations {
                     self.announcingEnd(of: destination.app, on: destination.deviceKey),
                 ], on: self.writer(of: destination.deviceKey))
         }
-        guard let row = answers.first?.first else { return nil }
+        guard answers.count > 2, let row = answers[2].first else { return nil }
         guard let registration = row.registration(5) else { throw PostgresError.damaged("a registration").storeError }
         known.set(registration, of: destination)
-        if let discarded = row.endedNotification(.discarded(.unregistered)) { journal.record([discarded]) }
+        let discarded =
+            Self.discarded(answers[1]) + [row.endedNotification(.discarded(.unregistered))].compactMap(\.self)
+        journal.record(discarded)
         return registration
     }
 
@@ -141,11 +143,13 @@ extension PostgresStore: Registrations {
         }
         let answers = try await change(before) { () throws(StoreError) in
             try await self.executePromptly(
-                Self.renewing(device, tokenKeyID: tokenKeyID, at: moment) + [self.announcingEnd(of: nil, on: device)],
+                Self.emptyingKept(of: nil, on: device)
+                    + Self.renewing(device, tokenKeyID: tokenKeyID, at: moment)
+                    + [self.announcingEnd(of: nil, on: device)],
                 on: self.writer(of: device))
         }
         guard let renewed = answers.dropLast().last else { throw PostgresError.damaged("a device").storeError }
-        var discarded: [EndedNotification] = []
+        var discarded = answers.count > 1 ? Self.discarded(answers[1]) : []
         for index in 0..<renewed.count {
             guard let destination = renewed[index].destination(0), let registration = renewed[index].registration(5)
             else { throw PostgresError.damaged("a registration").storeError }
@@ -155,6 +159,10 @@ extension PostgresStore: Registrations {
         journal.record(discarded)
         // No app of the device could get another generation, and nothing was changed.
         if renewed.count == 0, !before.isEmpty { throw .outOfTokens(device.device) }
+    }
+
+    private static func discarded(_ rows: PostgresRows) -> [EndedNotification] {
+        rows.map { $0.endedNotification(.discarded(.unregistered)) }.compactMap(\.self)
     }
 
     private static func renewing(
@@ -204,17 +212,22 @@ extension PostgresStore: Registrations {
                     ), feedback AS (
                         DELETE FROM carillon.feedback AS f USING orphan
                         WHERE f.device = orphan.device AND f.environment = orphan.environment AND f.app = orphan.app
+                    ), kept AS (
+                        DELETE FROM carillon.kept AS k USING orphan
+                        WHERE k.device = orphan.device AND k.environment = orphan.environment AND k.app = orphan.app
+                        RETURNING k.device, k.environment, k.app, k.id, k.topic
+                    ), gone AS (
+                        DELETE FROM carillon.destination AS d USING orphan
+                        WHERE d.device = orphan.device AND d.environment = orphan.environment AND d.app = orphan.app
+                        RETURNING orphan.device, orphan.environment, orphan.app, orphan.id, orphan.topic
                     )
-                    DELETE FROM carillon.destination AS d USING orphan
-                    WHERE d.device = orphan.device AND d.environment = orphan.environment AND d.app = orphan.app
-                    RETURNING orphan.device, orphan.environment, orphan.app, orphan.id, orphan.topic
+                    SELECT *, true FROM gone UNION ALL SELECT *, false FROM kept
                     """, [.integer(Int64(clamping: limit))])
             ], on: writers[0])
         guard let removed = answers.first else { return 0 }
         for index in 0..<removed.count { if let gone = removed[index].destination(0) { known.forget(gone) } }
-        let discarded = removed.map { $0.endedNotification(.discarded(.unregistered)) }.compactMap(\.self)
-        journal.record(discarded)
-        return removed.count
+        journal.record(Self.discarded(removed))
+        return removed.map { $0.bool(5) == true }.count { $0 }
     }
 
     /// Changes registrations. They are removed from `known` before the change, and again if it fails, because they

@@ -14,6 +14,29 @@ extension PostgresStore {
         _ entries: [TimedEntry],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
+        let keeping = current.keeping
+        guard !keeping.isEmpty else { return await storeNewest(entries, on: connection) }
+        noteKept()
+        // Each kind in its order.
+        let kept = entries.indices.filter { keeping[entries[$0].entry.destination.app] != nil }
+        let others = entries.indices.filter { keeping[entries[$0].entry.destination.app] == nil }
+        var results = [Result<MailboxVersion, StoreError>](
+            repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: entries.count)
+        if !others.isEmpty {
+            let stored = await storeNewest(others.map { entries[$0] }, on: connection)
+            for (index, result) in zip(others, stored) { results[index] = result }
+        }
+        if !kept.isEmpty {
+            let stored = await storeKept(kept.map { entries[$0] }, on: connection)
+            for (index, result) in zip(kept, stored) { results[index] = result }
+        }
+        return results
+    }
+
+    private func storeNewest(
+        _ entries: [TimedEntry],
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxVersion, StoreError>] {
         let chains = EntryChain.chains(of: entries)
         var outcomes = await write(chains, waits: false, on: connection)
         let locked = chains.filter { outcomes[$0.destination] == .failure(.rowLocked) }
@@ -23,7 +46,7 @@ extension PostgresStore {
 
     /// How long a batch waits for rows that another transaction holds. Longer than a transaction takes that does not wait
     /// itself.
-    private static let lockTimeout = PostgresStatement("SELECT set_config('lock_timeout', '100ms', true)")
+    static let lockTimeout = PostgresStatement("SELECT set_config('lock_timeout', '100ms', true)")
 
     /// Writes the last entry of each chain.
     /// - Parameter waits: whether to wait for rows that another transaction holds.
@@ -88,7 +111,7 @@ extension PostgresStore {
 
     /// Returns why nothing was stored for destinations that the statement did not return: they have no row, or another
     /// transaction holds it.
-    private func failures(of missing: [Destination]) async -> [Destination: Result<MailboxVersion, StoreError>] {
+    func failures(of missing: [Destination]) async -> [Destination: Result<MailboxVersion, StoreError>] {
         guard !missing.isEmpty else { return [:] }
         let found: [Registration?]
         do throws(StoreError) {
@@ -194,5 +217,5 @@ extension PostgresStore {
     static let maximumClockDifference = Duration.seconds(10)
 
     /// By how much the age of an entry is increased: the clocks may differ, and the entry becomes older on its way.
-    private var ageMargin: Duration { Self.maximumClockDifference + configuration.limits.timeLimit }
+    var ageMargin: Duration { Self.maximumClockDifference + configuration.limits.timeLimit }
 }

@@ -47,6 +47,8 @@ package final class PostgresStore: Sendable {
     let clock: Mutex<DatabaseClock>
     /// Notices that the process was stopped.
     let pulse = Mutex(Pulse(at: .now))
+    /// Whether a mailbox may hold more than one notification: see ``mayHaveKept``.
+    let hasKept = Atomic(false)
     let isClosed = Atomic(false)
     package let position: BroadcastVersion
     /// Whether this node knows that there are channels, or were.
@@ -105,6 +107,7 @@ package final class PostgresStore: Sendable {
                 configuration, control: first, sealed: sealed, snapshot: snapshot, start: start, began: began,
                 measured: measured, position: try await newestChange(first),
                 journal: MailboxJournal(log: log, clock: clock))
+            if try await hasKept(on: first) { store.noteKept() }
             store.startPolling()
             store.startPulse()
             return store
@@ -183,6 +186,14 @@ package final class PostgresStore: Sendable {
     private static func newestChange(_ connection: PostgresConnection) async throws(StoreError) -> BroadcastVersion {
         do throws(PostgresError) {
             return try await newestChange(on: connection)
+        } catch {
+            throw error.startError(schema: PostgresSchema.all.schema)
+        }
+    }
+
+    private static func hasKept(on connection: PostgresConnection) async throws(StoreError) -> Bool {
+        do throws(PostgresError) {
+            return try await connection.execute("SELECT 1 FROM carillon.kept LIMIT 1").count > 0
         } catch {
             throw error.startError(schema: PostgresSchema.all.schema)
         }

@@ -17,9 +17,12 @@ struct MailboxWriting {
     private var statements: Statements
     /// The notifications that were replaced.
     private(set) var ended: [EndedNotification] = []
+    /// How many notifications the apps keep that keep more than one.
+    private let keeping: [AppID: Int]
 
-    init(_ database: Database) throws(SQLiteFailure) {
+    init(_ database: Database, keeping: [AppID: Int] = [:]) throws(SQLiteFailure) {
         self.database = database
+        self.keeping = keeping
         statements = try Statements(database)
     }
 
@@ -44,8 +47,15 @@ struct MailboxWriting {
         }
         for place in Self.places(of: entries) {
             let number = place.index - entries.startIndex
-            guard case .success = results[number] else { continue }
+            guard case .success(let next) = results[number] else { continue }
             do throws(SQLiteFailure) {
+                if !keeping.isEmpty, let keep = keeping[entries[place.index].destination.app] {
+                    var kept = KeptWriting(database)
+                    let version = try kept.store(entries[place.index], number: next.rawValue, .app(keep: keep))
+                    results[number] = .success(version)
+                    ended += kept.ended
+                    continue
+                }
                 try store(entries[place.index], version: firstVersion + UInt64(number))
             } catch  where !error.endsTransaction {
                 results[number] = .failure(error.storeError)
@@ -93,6 +103,9 @@ extension MailboxWriting {
     static func pages(of entry: MailboxEntry) -> Int {
         GroupCommit.pagesPerItem + (entry.notification.payload.json.count + 3500) / 4096
     }
+
+    /// The same for an entry of a mailbox that keeps more, which usually removes another, and has a second index.
+    static func pages(of entry: MailboxEntry, isKept: Bool) -> Int { (isKept ? 3 : 1) * pages(of: entry) }
 }
 
 // MARK: - The order

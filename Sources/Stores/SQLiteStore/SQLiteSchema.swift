@@ -38,6 +38,9 @@ enum SQLiteSchema {
         migrator.registerMigration("used invitations") { database in
             try database.execute(sql: usedInvitations)
         }
+        migrator.registerMigration("kept notifications") { database in
+            try database.execute(sql: keptNotifications)
+        }
         return migrator
     }
 
@@ -258,6 +261,36 @@ enum SQLiteSchema {
     private static let broadcastsOfApps = """
         -- broadcasts: 0 or 1, whether the app may have broadcast channels.
         ALTER TABLE app ADD COLUMN broadcasts INTEGER NOT NULL DEFAULT 1;
+        """
+
+    private static let keptNotifications = """
+        -- keep: how many notifications the app keeps for a device.
+        ALTER TABLE app ADD COLUMN keep INTEGER NOT NULL DEFAULT 1;
+
+        -- The contents of mailboxes that keep more than one notification, in the order of their versions. The columns are
+        -- those of the table mailbox, which then has no row for the destination. queue: 0, the app's own mailbox. bytes: of
+        -- the payload. The index has all that is read to store another one.
+        CREATE TABLE kept (
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            queue INTEGER NOT NULL DEFAULT 0,
+            version INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            id BLOB NOT NULL,
+            priority INTEGER NOT NULL,
+            expiration INTEGER,
+            contents INTEGER NOT NULL,
+            push_type TEXT,
+            topic TEXT NOT NULL,
+            collapse_id TEXT,
+            bytes INTEGER NOT NULL,
+            payload BLOB NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX kept_by_place ON kept (
+            environment, device, app, queue, version, bytes, id, collapse_id
+        );
+        CREATE INDEX kept_by_expiry ON kept (expires);
         """
 
     private static let grants = """

@@ -59,6 +59,15 @@ extension SQLiteStore: CopyableStore {
         }
     }
 
+    package func copiedKept(
+        after reference: MailboxReference?,
+        limit: Int,
+    ) async throws(StoreError) -> [StoredMailboxEntry] {
+        try await read { database throws(SQLiteFailure) in
+            try KeptWriting.all(after: reference, limit: limit, in: database)
+        }
+    }
+
     package func copiedFeedback(
         _ list: FeedbackList,
         after mark: FeedbackMark?,
@@ -136,11 +145,22 @@ extension SQLiteStore: CopyableStore {
                 try Self.insert(mailbox, in: database)
                 newest = max(newest, mailbox.version.rawValue)
             }
-            // New versions must be greater than all that are in use.
-            let reserved = Int64(clamping: newest < .max ? newest + 1 : newest)
-            if try Self.meta(.mailboxVersionsReserved, in: database) < reserved {
-                try Self.setMeta(.mailboxVersionsReserved, to: reserved, in: database)
-            }
+            try Self.reserve(newest, in: database)
+        }
+    }
+
+    package func fill(kept entries: [StoredMailboxEntry]) async throws(StoreError) {
+        try await write(items: entries.count) { database throws(SQLiteFailure) in
+            for stored in entries { try KeptWriting.insert(stored.entry, number: stored.version.number, in: database) }
+            try Self.reserve(entries.map(\.version.number).max() ?? 0, in: database)
+        }
+    }
+
+    /// New versions must be greater than all that are in use.
+    private static func reserve(_ newest: UInt64, in database: Database) throws(SQLiteFailure) {
+        let reserved = Int64(clamping: newest < .max ? newest + 1 : newest)
+        if try meta(.mailboxVersionsReserved, in: database) < reserved {
+            try setMeta(.mailboxVersionsReserved, to: reserved, in: database)
         }
     }
 

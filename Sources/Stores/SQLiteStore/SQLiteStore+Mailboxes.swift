@@ -11,8 +11,13 @@ extension SQLiteStore: Mailboxes {
     package var isShared: Bool { false }
 
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
-        let (versions, journal, writing) = (mailboxVersions, journal, writing)
-        return await inParts(entries, pages: MailboxWriting.pages(of:)) { [commits] part, pages, answer in
+        let (versions, journal, writing, accounts) = (mailboxVersions, journal, writing, accounts)
+        let kept = accounts.current.keeping
+        return await inParts(
+            entries,
+            pages: kept.isEmpty
+                ? MailboxWriting.pages(of:) : { MailboxWriting.pages(of: $0, isKept: kept[$0.destination.app] != nil) }
+        ) { [commits, self] part, pages, answer in
             commits.hand(items: part.count, pages: pages, undoable: false) {
                 database, accepted throws(SQLiteFailure) in
                 let allocation = versions.allocate(accepted)
@@ -21,7 +26,9 @@ extension SQLiteStore: Mailboxes {
                 }
                 let entries = part.prefix(accepted)
                 let registrations = writing.registrations(of: entries.map(\.destination))
-                var mailboxes = try MailboxWriting(database)
+                let keeping = accounts.current.keeping
+                if !keeping.isEmpty { self.hasKept.store(true, ordering: .releasing) }
+                var mailboxes = try MailboxWriting(database, keeping: keeping)
                 let results = try mailboxes.store(
                     entries, of: registrations, firstVersion: allocation.first, now: journal.now)
                 return (results, mailboxes.ended, allocation.reservation)
@@ -36,10 +43,10 @@ extension SQLiteStore: Mailboxes {
     }
 
     package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
-        await inParts(references, pages: { _ in GroupCommit.pagesPerItem }) { [commits] part, pages, answer in
+        await inParts(references, pages: { _ in GroupCommit.pagesPerItem }) { [commits, self] part, pages, answer in
             commits.hand(items: part.count, pages: pages, undoable: false) {
                 database, accepted throws(SQLiteFailure) in
-                try Self.remove(part.prefix(accepted), in: database)
+                try self.remove(part.prefix(accepted), in: database)
             } committed: {
                 $0
             } answer: {
@@ -81,6 +88,28 @@ extension SQLiteStore: Mailboxes {
         try await removeExpired(limit: limit, "expires < ?", [moment.column])
     }
 
+    package func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
+        guard limit > 0, hasKept.load(ordering: .acquiring) else { return 0 }
+        let destinations = try await read { database throws(SQLiteFailure) in
+            try KeptWriting.beyondBounds(limit: limit, in: database)
+        }
+        let (accounts, journal) = (accounts, journal)
+        for destination in destinations {
+            while true {
+                let fits = try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
+                    var kept = KeptWriting(database)
+                    let fits = try kept.fit(destination, accounts.current.mailboxBound(of: destination.app))
+                    return (fits, kept.ended)
+                } committed: { fits, ended in
+                    journal.record(ended)
+                    return fits
+                }.get()
+                if fits { break }
+            }
+        }
+        return destinations.count
+    }
+
     package func removeExpired(
         before moment: Timestamp,
         of app: AppID,
@@ -96,8 +125,9 @@ extension SQLiteStore: Mailboxes {
     ) async throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
         let journal = journal
+        let hasKept = hasKept.load(ordering: .acquiring)
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
-            try database.rows(
+            var expired = try database.rows(
                 """
                 DELETE FROM mailbox WHERE (environment, device, app) IN (
                     SELECT environment, device, app FROM mailbox WHERE \(condition) ORDER BY expires LIMIT ?
@@ -107,6 +137,10 @@ extension SQLiteStore: Mailboxes {
             ) { row throws(SQLiteFailure) in
                 try row.endedNotification(.expired)
             }
+            if hasKept, expired.count < limit {
+                expired += try KeptWriting.removeExpired(condition, values, limit: limit - expired.count, in: database)
+            }
+            return expired
         } committed: { expired in
             journal.record(expired)
             return expired.count
@@ -116,8 +150,25 @@ extension SQLiteStore: Mailboxes {
     /// Reads on a separate connection, so that the read neither waits for the writer nor delays it. It begins after
     /// the call, so it sees every write that was answered before the call.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
-        try await read { database throws(SQLiteFailure) in
-            try Self.entries(of: device, in: database)
+        var page = try await page(of: device, after: nil)
+        var entries = page.entries
+        while let last = page.last {
+            page = try await self.page(of: device, after: last)
+            entries += page.entries.filter(\.version.isKept)
+        }
+        return entries
+    }
+
+    package func page(
+        of device: DeviceKey,
+        after version: MailboxVersion?,
+    ) async throws(StoreError) -> MailboxPage {
+        let hasKept = hasKept.load(ordering: .acquiring)
+        return try await read { database throws(SQLiteFailure) in
+            guard hasKept else { return MailboxPage(entries: try Self.entries(of: device, in: database)) }
+            return try KeptWriting.page(of: device, after: version, in: database) { () throws(SQLiteFailure) in
+                try Self.entries(of: device, in: database)
+            }
         }
     }
 }
@@ -141,7 +192,7 @@ private final class GatheredResults<Item: Sendable>: Sendable {
 // MARK: - Rows
 
 extension SQLiteStore {
-    private static func remove(
+    private func remove(
         _ references: ArraySlice<MailboxReference>,
         in database: Database,
     ) throws(SQLiteFailure) -> [Result<MailboxRemoval, StoreError>] {
@@ -153,7 +204,11 @@ extension SQLiteStore {
                 // A damaged version is negative, and is removed as what it is.
                 reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
             )
-            results.append(.success(removed > 0 ? .removed : .superseded))
+            var isRemoved = removed > 0
+            if !isRemoved, hasKept.load(ordering: .acquiring) {
+                isRemoved = try KeptWriting.remove(reference, in: database)
+            }
+            results.append(.success(isRemoved ? .removed : .superseded))
         }
         return results
     }
@@ -190,7 +245,7 @@ extension SQLiteStore {
             destination.arguments,
         ) { row throws(SQLiteFailure) in
             try row.endedNotification(.discarded(.unregistered))
-        }
+        } + KeptWriting.empty(destination, in: database)
     }
 
     /// The results of all items. Items that were not accepted get the error that there was no room.
@@ -208,7 +263,7 @@ extension SQLiteStore {
 
 extension Row {
     /// A row with the columns environment, device, app, id and topic.
-    fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
+    func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)) else {
             throw .damaged("a mailbox that is not valid")
         }

@@ -234,7 +234,9 @@ extension SQLiteStore {
             """
             SELECT \(columns), (
                 SELECT version FROM mailbox WHERE (mailbox.environment, mailbox.device, mailbox.app)
-                    = (registration.environment, registration.device, registration.app))
+                    = (registration.environment, registration.device, registration.app)), (
+                SELECT count(*) FROM kept WHERE kept.environment = registration.environment
+                    AND kept.device = registration.device AND kept.app = registration.app AND kept.queue = 0)
             FROM registration
             WHERE environment = ? AND device BETWEEN ? AND (
                 SELECT max(device) FROM (
@@ -249,7 +251,9 @@ extension SQLiteStore {
             let (destination, registration) = try row.registration()
             let version = row.hasNull(atIndex: 8) ? nil : MailboxVersion(rawValue: UInt64(clamping: row.integer(8)))
             devices.append(
-                ListedApp(app: destination.app, registration: registration, stored: version),
+                ListedApp(
+                    app: destination.app, registration: registration, stored: version,
+                    kept: Int(clamping: row.integer(9))),
                 of: destination.deviceKey)
         }
         return devices

@@ -30,6 +30,8 @@ package final class SQLiteStore: Sendable {
     let commits: GroupCommit
     package let grantStore: any GrantStore
     let mailboxVersions: VersionCounter
+    /// Whether a mailbox may hold more than one notification. Once true, it stays so until the next start.
+    let hasKept: Atomic<Bool>
     let registrations: RegistrationTable
     let subscribedDevices: SubscribedDevices
     /// The registrations in the current transaction. Only the writer's thread uses them.
@@ -144,15 +146,19 @@ package final class SQLiteStore: Sendable {
         self.maximumFeedbackEntries = maximumFeedbackEntries
         self.journal = journal
         do {
-            (mailboxVersions, registrations, subscribedDevices, accounts) = try connections.writeWithoutTransaction {
-                database in
-                (
-                    VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
-                    try Self.loadRegistrations(from: database),
-                    try SubscribedDevices.load(from: database),
-                    AccountsFeed(try AccountRows.load(from: database))
-                )
-            }
+            let hasKept: Bool
+            (mailboxVersions, hasKept, registrations, subscribedDevices, accounts) =
+                try connections
+                .writeWithoutTransaction { database in
+                    (
+                        VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
+                        try database.firstRow("SELECT 1 FROM kept LIMIT 1") { _ in true } ?? false,
+                        try Self.loadRegistrations(from: database),
+                        try SubscribedDevices.load(from: database),
+                        AccountsFeed(try AccountRows.load(from: database))
+                    )
+                }
+            self.hasKept = Atomic(hasKept)
         } catch {
             throw SQLiteFailure(error)
         }

@@ -224,7 +224,7 @@ extension RequestOutcome {
         case .replaced, .coalesced: self = .replaced
         case .acknowledged: self = .delivered
         case .expired: self = .expired
-        case .discarded: self = .dropped
+        case .discarded, .dropped: self = .dropped
         }
     }
 }

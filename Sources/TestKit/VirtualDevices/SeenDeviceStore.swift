@@ -98,8 +98,19 @@ package struct SeenMailboxes: Mailboxes {
         try await store.entries(of: device)
     }
 
-    package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
+    package func page(
+        of device: DeviceKey,
+        after version: MailboxVersion?,
+    ) async throws(StoreError) -> MailboxPage {
+        try await store.page(of: device, after: version)
+    }
+
+    package func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>] {
         await store.contents(of: destinations)
+    }
+
+    package func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
+        try await store.fitMailboxes(limit: limit)
     }
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {

@@ -38,7 +38,8 @@ struct FixtureCommand: AsyncParsableCommand {
         }
 
         private static func text(_ team: ManagementMessages.FixtureTeam) -> String {
-            var lines = ["Made the team \(team.teamID ?? "") with \(team.apps?.joined(separator: ", ") ?? "no app")."]
+            let apps = team.apps?.map(\.bundleID).joined(separator: ", ") ?? "no app"
+            var lines = ["Made the team \(team.teamID ?? "") with \(apps)."]
             for key in team.keys ?? [] { lines.append("  key \(key.keyID ?? "")") }
             for certificate in team.certificates ?? [] { lines.append("  certificate \(certificate.serial ?? "")") }
             for device in team.devices ?? [] {

@@ -49,6 +49,21 @@ import Testing
         }
     }
 
+    @Test func `What an app keeps survives kill 9, and comes in its order`() async throws {
+        try await killed { service in
+            let kept = try await service.carillon("app", "keep", "5", "--bundle-id", bundleID)
+            #expect(kept.status == 0, "\(kept.errors)")
+            let device = try await device(service)
+            for number in 1...7 {
+                #expect(try await service.send(alert: "\(number)", to: device.token).status == 200)
+            }
+            return device
+        } then: { service, device in
+            let lines = try await service.notifications(5, for: device.identity)
+            #expect(lines.map { alert($0) } == ["3", "4", "5", "6", "7"])
+        }
+    }
+
     /// A process can go on writing to deleted files, but their contents are lost when it ends.
     @Test func `Nothing is accepted once the files are deleted`() async throws {
         try await CarillonProcess.with { service in

@@ -24,10 +24,14 @@ struct AcceptancesRig: ~Copyable {
     /// The store's current batch.
     private var batch: [UInt64] = []
 
-    /// - Parameter isShared: whether other nodes use the same store.
-    init(_ limits: DeliveryLimits = DeliveryLimits(), isShared: Bool = false) {
+    /// - Parameters:
+    ///   - isShared: whether other nodes use the same store.
+    ///   - keeping: the apps that keep more than one notification.
+    init(_ limits: DeliveryLimits = DeliveryLimits(), isShared: Bool = false, keeping: [UInt32] = []) {
         self.limits = limits
-        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin), isShared: isShared)
+        acceptances = Acceptances(
+            limits: limits, names: OfferNames(origin: Example.origin), isShared: isShared,
+            keeping: KeepingApps(keeping.map(AppID.init)))
     }
 
     /// Whether no notification is under way.

@@ -64,6 +64,8 @@ extension DeliverySimulation {
         var wasAcknowledged = false
         /// Whether the notification was only in its mailbox when its app was removed.
         var isWithdrawn = false
+        /// Whether it was the oldest in a mailbox that was full.
+        var isDropped = false
         /// The notifications that replaced it.
         var replacers: Set<UInt64> = []
         var attempts = 0
@@ -94,6 +96,13 @@ extension DeliverySimulation {
         records[Int(number) - 1].isAnswered = true
         records[Int(number) - 1].isAccepted = outcome == .accepted
         guard outcome == .accepted, record.expires != nil, !record.isSafe else { return }
+        if keeps(record.destination) {
+            // None replaces another, unless it was in the mailbox before.
+            if !isReplaced(number, record), !record.isDropped {
+                problems.append("\(number) was accepted and is not kept")
+            }
+            return
+        }
         let others = safe[record.destination, default: []]
         if !others.contains(where: { !precedes($0, number) }) {
             problems.append("\(number) was accepted and is nowhere")
@@ -139,8 +148,10 @@ extension DeliverySimulation {
             problems.append("\(number) was not for storing, and sent again")
         }
         if record.isWithdrawn { problems.append("\(number) was sent after its app was removed") }
+        // In a mailbox that keeps more, silent notifications that wait for the rate delay no others.
         if let newer = stream.newestSent[app]?[record.connection], newer > number, !stream.sent.contains(number),
-            !record.wasAcknowledged, records[Int(newer) - 1].answeredBefore.contains(number)
+            !record.wasAcknowledged, !record.isSilent || !keeps(record.destination),
+            records[Int(newer) - 1].answeredBefore.contains(number)
         {
             problems.append("\(number) came after \(newer), which was submitted when it had been accepted")
         }
@@ -208,11 +219,13 @@ extension DeliverySimulation {
             // Such a notification never wakes a device. Even after a connection it may still wait, because of the
             // rate.
             let mayWait = record.urgency == .low && (!isEnd || record.isSilent)
-            if record.isAccepted, !mayWait, !record.wasReceived, expires > now, !isReplaced(number, record) {
+            if record.isAccepted, !mayWait, !record.wasReceived, !record.isDropped, expires > now,
+                !isReplaced(number, record)
+            {
                 problems.append("\(number) was accepted and never arrived")
             }
         }
-        for stored in mailboxes.values where !active.contains(stored.entry.destination) {
+        for stored in contents where !active.contains(stored.entry.destination) {
             problems.append("\(stored.entry.notification.number) is stored for an app that was removed")
         }
     }
@@ -232,7 +245,7 @@ extension DeliverySimulation {
         for index in records.indices where !records[index].isAnswered && !records[index].isForgotten {
             problems.append("\(index + 1) was never answered")
         }
-        for stored in mailboxes.values
+        for stored in contents
         where stored.entry.expires > now
             && !(stored.entry.notification.urgency == .low && stored.entry.notification.isSilent)
         {

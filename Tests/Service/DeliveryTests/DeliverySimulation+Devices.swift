@@ -213,6 +213,15 @@ extension DeliverySimulation {
         if attached.line.isReading(epoch: attached.epoch) { attached.stream.isReleasing = true }
     }
 
+    /// In a mailbox that keeps more, an urgent notification is a reason to send what comes before it. If there is no room
+    /// then, it is sent later.
+    private func recordReason(_ attached: AttachedLine, urgentAmong entries: [StoredMailboxEntry]) {
+        let isUrgent = entries.contains {
+            $0.version.isKept && $0.entry.notification.urgency == .immediate && $0.entry.expires > now
+        }
+        if isUrgent { recordReason(attached) }
+    }
+
     /// The node reads the mailboxes of all its devices again.
     func readAgain(_ node: Node) {
         for device in devices {
@@ -252,6 +261,7 @@ extension DeliverySimulation {
     func take(_ stored: StoredMailboxEntry, offer: OfferID?, _ node: Node) -> [Node.Work] {
         let device = stored.entry.destination.deviceKey
         guard let attached = node.lines[device] else { return [] }
+        recordReason(attached, urgentAmong: [stored])
         return performed(attached, device, node) {
             $0.stored(withFault(stored), offer: offer, now: moment, silents: &node.silents)
         }
@@ -262,6 +272,7 @@ extension DeliverySimulation {
         if let entries {
             let epoch = fault == .staleEpochSends ? attached.epoch : epoch
             refuseEarlier(for: entries.map(\.entry.destination), at: node)
+            recordReason(attached, urgentAmong: entries)
             node.startThread(
                 performed(attached, device, node) {
                     $0.read(entries, epoch: epoch, now: moment, silents: &node.silents)

@@ -315,8 +315,10 @@ extension DeliverySimulation {
         refuseEarlier(for: [destination], at: node)
         if !stalled.contains(Link(from: sender, to: node.number)) {
             node.startThread(take(stored, offer: offer, node))
-        } else if let present = mailboxes[destination] {
-            node.startThread(take(present, offer: nil, node))
+        } else {
+            for present in contents where present.entry.destination == destination {
+                node.startThread(take(present, offer: nil, node))
+            }
         }
         endStalls(to: node)
     }

@@ -36,9 +36,12 @@ extension DeliverySimulation {
             let limits: DeliveryLimits
             /// Whether other nodes use the same store.
             let isShared: Bool
+            /// The apps that keep more than one notification.
+            let keeping: KeepingApps
 
             var acceptances: Acceptances {
-                Acceptances(limits: limits, names: OfferNames(origin: origin), isShared: isShared)
+                Acceptances(
+                    limits: limits, names: OfferNames(origin: origin), isShared: isShared, keeping: keeping)
             }
         }
 
@@ -273,10 +276,13 @@ extension DeliverySimulation {
     private func end(_ destination: Destination) {
         active.remove(destination)
         droppedUpTo[destination] = UInt64(records.count)
-        guard let held = mailboxes.removeValue(forKey: destination) else { return }
-        let number = held.entry.notification.number
-        // A notification that a line or a message already has may still arrive, and others may be answered soon.
-        records[Int(number) - 1].isWithdrawn = records[Int(number) - 1].isAnswered && !isInHands(number)
+        let held = contents.filter { $0.entry.destination == destination }
+        mailboxes[destination] = nil
+        kept[destination] = nil
+        for number in held.map(\.entry.notification.number) {
+            // A notification that a line or a message already has may still arrive, and others may be answered soon.
+            records[Int(number) - 1].isWithdrawn = records[Int(number) - 1].isAnswered && !isInHands(number)
+        }
     }
 
     private func isInHands(_ number: UInt64) -> Bool {

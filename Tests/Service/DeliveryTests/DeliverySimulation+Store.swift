@@ -88,6 +88,7 @@ extension DeliverySimulation {
     /// Whether the mailbox holds another notification that was stored since this one was accepted. By the age, a real store
     /// compares times with a margin, and so refuses a little more.
     private func isOvertaken(_ entry: MailboxEntry) -> Bool {
+        if keeps(entry.destination) { return isKeptOvertaken(entry) }
         let number = entry.notification.number
         guard let held = mailboxes[entry.destination], held.entry.notification.number != number,
             let accepted = records[Int(number) - 1].accepted, let stored = storedAt[entry.destination]
@@ -105,7 +106,7 @@ extension DeliverySimulation {
     /// Checks that a notification was refused rightly (rule 14).
     private func checkRefusal(_ entry: MailboxEntry) {
         let number = entry.notification.number
-        guard entry.waited != nil, let accepted = records[Int(number) - 1].accepted,
+        guard !keeps(entry.destination), entry.waited != nil, let accepted = records[Int(number) - 1].accepted,
             let stored = storedAt[entry.destination], stored.count <= accepted.count
         else { return }
         problems.append("\(number) was refused, and was accepted after everything that had been stored")
@@ -159,6 +160,7 @@ extension DeliverySimulation {
     /// From this moment the notification survives a crash.
     func commit(_ entry: MailboxEntry) -> Result<MailboxVersion, StoreError> {
         guard active.contains(entry.destination) || fault == .storesForRemoved else { return .failure(.ended(at: now)) }
+        if keeps(entry.destination) { return .success(commitKept(entry)) }
         lastVersion += 1
         let version = MailboxVersion(rawValue: lastVersion)
         let number = entry.notification.number
@@ -177,7 +179,9 @@ extension DeliverySimulation {
     }
 
     func snapshot(of device: DeviceKey) -> [StoredMailboxEntry] {
-        mailboxes.values
+        let contents = fault == .readsBackwards ? contents.map(readBackwards) : contents
+        return
+            contents
             .filter { $0.entry.destination.deviceKey == device }
             .sorted { $0.version.rawValue < $1.version.rawValue }
             .map(withFault)
@@ -192,6 +196,7 @@ extension DeliverySimulation {
 
     private func remove(_ reference: MailboxReference) {
         guard isSettling || !chance(10) else { return }
+        if reference.version.isKept { return removeKept(reference) }
         guard let held = mailboxes[reference.destination],
             held.version == reference.version || fault == .removesWhateverIsThere
         else { return }
@@ -207,5 +212,6 @@ extension DeliverySimulation {
         for stored in mailboxes.values where stored.entry.expires < now {
             mailboxes[stored.entry.destination] = nil
         }
+        for destination in kept.keys { kept[destination]?.removeAll { $0.stored.entry.expires < now } }
     }
 }

@@ -74,6 +74,14 @@ final class DeliverySimulation {
         /// A node that was stopped accepts the requests that came meanwhile, which their provider has given up.
         case acceptsAfterStop
 
+        /// A mailbox that keeps more keeps the newest alone.
+        case keepsNewestAlone
+        /// What a mailbox keeps is read backwards.
+        case readsBackwards
+
+        /// Whether only a mailbox that keeps more shows it.
+        var needsKeeping: Bool { self == .keepsNewestAlone || self == .readsBackwards }
+
         /// How many nodes are needed to find it.
         var nodes: Int {
             switch self {
@@ -131,6 +139,10 @@ final class DeliverySimulation {
     /// For each device, a number above which its next line begins.
     var floors: [DeviceKey: UInt64] = [:]
     var mailboxes: [Destination: StoredMailboxEntry] = [:]
+    /// The contents of mailboxes that keep more than one notification, with the time of storing and the count.
+    var kept: [Destination: [Kept]] = [:]
+    /// How many notifications the second app keeps; 1 in most runs, so that its mailboxes are as those of the first one.
+    let keep: Int
     var lastVersion: UInt64 = 0
     /// How many times something was stored, and when each mailbox's content was: the time and the count.
     var stores = 0
@@ -164,6 +176,7 @@ final class DeliverySimulation {
         hasStalls = isCluster && seed % 2 == 1 && fault?.needsStalls != false
         hasStops = isCluster && seed % 7 < 3 && fault?.needsStops != false
         breaksAgain = isCluster && seed % 5 == 0
+        keep = fault.map(\.needsKeeping) ?? (seed / 2 % 3 == 0) ? 3 : 1
         random = SeededGenerator(seed: seed)
         // In some runs notifications that wait for a device's power are only in the mailbox.
         limits.deferredPerDevice = Int(seed / 24 % 3)
@@ -188,7 +201,8 @@ final class DeliverySimulation {
         starts += 1
         let origin = OfferOrigin(rawValue: fault == .offersCollide ? 1 : starts)
         return Node.Start(
-            number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
+            number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring,
+            keeping: KeepingApps(keep > 1 ? [AppID(rawValue: 2)] : []))
     }
 
     /// Runs to the end, with pauses for rest, and returns the violated rules.
@@ -296,6 +310,8 @@ final class DeliverySimulation {
         case .line(.returned(let offer, let destination), _):
             return report(offer, of: destination, isAcknowledged: false, by: node)
         case .acceptance(.record(let step, let subject)): recordStep(step, of: subject)
+        // One page has all.
+        case .line(.readPage, _): break
         case .line(.send, _), .line(.record, _), .line(.releaseBroadcasts, _), .acceptance(.limitExceeded): break
         }
         return []

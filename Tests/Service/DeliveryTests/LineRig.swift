@@ -8,6 +8,7 @@ struct LineRig: ~Copyable {
     enum Step: Hashable {
         case send(UInt64, notification: UInt64)
         case read
+        case readPage(after: UInt64)
         case remove(app: UInt32, version: UInt64)
         case acknowledged(UInt64)
         case returned(UInt64)
@@ -74,6 +75,11 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
+    mutating func read(_ page: MailboxPage) -> [Step] {
+        let actions = line.read(page, epoch: epoch, now: Example.now(now), silents: &silents)
+        return actions.compactMap { step($0) }
+    }
+
     /// The device acknowledges these attempts, by their positions on the line.
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
         let actions = line.acknowledged(numbers.map { epoch + $0 })
@@ -124,8 +130,10 @@ struct LineRig: ~Copyable {
             .send(attempt.number - epoch, notification: attempt.notification.number)
         case .readMailboxes(let epoch):
             epoch == self.epoch ? .read : .otherRead
+        case .readPage(let epoch, let version):
+            epoch == self.epoch ? .readPage(after: version.number) : .otherRead
         case .remove(let reference):
-            .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
+            .remove(app: reference.destination.app.rawValue, version: reference.version.number)
         case .returned(let offer, _): .returned(offer.number)
         case .releaseBroadcasts: .releaseBroadcasts
         }

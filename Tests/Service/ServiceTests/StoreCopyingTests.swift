@@ -108,6 +108,8 @@
                     try #require(CertificateSerial(bytes: Array(repeating: 0x4b, count: 16))), validUntil: later(6),
                     at: later(5)),
                 .createApp(bundleID: try bundleID("c.d"), team: team.id), .setBroadcasts(kept, false),
+                .createApp(bundleID: try bundleID("com.example.till"), team: team.id),
+                .setKeep(try bundleID("com.example.till"), 300),
             ]
             for change in changes { _ = try await store.apply(change) }
             try await store.invite(
@@ -142,6 +144,15 @@
             for number in [0, 300] as [UInt64] {
                 for result in await store.store([try entry(destination(number), number)]) { _ = try result.get() }
             }
+            // More than a page of what an app keeps.
+            let till = destination(5, of: AppID(rawValue: 4))
+            _ = try await store.register(till, tokenKeyID: 7, at: moment)
+            let many = try (0..<250 as Range<UInt64>).map { number in
+                var entry = try entry(till, number)
+                entry.notification.fields.collapseID = CollapseIdentifier(rawValue: "\(number)")
+                return entry
+            }
+            for result in await store.store(many) { _ = try result.get() }
             // The first entry of the list is of the second generation, and the other way round.
             for (number, generation) in [(8, 2), (7, 1)] as [(UInt8, UInt32)] {
                 let ended = destination(UInt64(number))
@@ -212,6 +223,9 @@
             lines += all.filter { accounts.snapshot.app($0.destination.app) != nil }.map { copied in
                 "\(copied.destination) \(copied.registration) \(copied.mailbox.map { "\($0.entry.expires) \($0.entry.notification.fields) \($0.version)" } ?? "")"
             }.sorted()
+            lines += try await store.copiedKept(after: nil, limit: 1000).map { stored in
+                "\(stored.entry.destination) \(stored.entry.expires) \(stored.entry.notification.fields) \(stored.version)"
+            }
             let list = FeedbackList(environment: device.environment, app: app)
             lines += try await store.copiedFeedback(list, after: nil, limit: 10).map { "\($0.entry)" }
             lines.append("\(String(describing: try await store.attemptMark()))")
@@ -276,7 +290,7 @@
                 try await places.with(places.first, isTarget: true) { try await fill($0) }
                 let before = try await contents(places.first, places)
                 let counts = try await places.copy(places.first, to: places.database)
-                #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 2)
+                #expect(counts.registrations == 451 && counts.notifications == 252 && counts.feedback == 2)
                 #expect(counts.channels == 3 && counts.broadcasts == 1 && counts.subscriptions == 6)
                 #expect(counts.invitations == 1 && counts.secrets == 2 && counts.revokedDevices == 1)
                 #expect(counts.administrators == 2 && counts.upstreams == 1 && counts.held == 2)

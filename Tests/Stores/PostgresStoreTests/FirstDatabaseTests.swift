@@ -103,6 +103,19 @@ struct FirstDatabaseTests {
         let feedback = ListedFeedback(mark: FeedbackMark(rawValue: 1), token: token, moment: moment)
         let list = FeedbackList(environment: .development, app: app)
         #expect(try await store.entries(of: list, after: nil, limit: 10) == [feedback])
+        // From now on the app keeps more.
+        let bundleID = try #require(BundleID(rawValue: "com.example.shop"))
+        #expect(store.current.apps[bundleID]?.keep == 1)
+        _ = try await store.apply(.setKeep(bundleID, 5))
+        var entry = stored.entry
+        entry.notification.fields.id = NotificationID(high: 1, low: 2)
+        _ = try #require(await store.store([entry]).first).get()
+        let kept = try await store.entries(of: device)
+        #expect(kept.map(\.entry.notification.id) == [notification.id, entry.notification.id])
+        #expect(kept.first?.version == MailboxVersion(kept: 5))
+        _ = try await store.apply(.setKeep(bundleID, 1))
+        #expect(try await store.fitMailboxes(limit: 10) == 1)
+        #expect(try await store.entries(of: device).map(\.entry.notification.id) == [entry.notification.id])
         // The mailbox expires by the column that a later version has added.
         #expect(try await store.removeExpired(before: end.advanced(by: .seconds(1)), limit: 10) == 1)
         #expect(try await store.entries(of: device).isEmpty)

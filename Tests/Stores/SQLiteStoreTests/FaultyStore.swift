@@ -45,6 +45,14 @@ final class FaultyStore: ForwardingStore {
         case listsInAnyOrder
         /// The last mark of the attempts' numbers is kept, not the greatest.
         case keepsLastMark
+        /// Apps keep the newest notification, whatever they are set to.
+        case keepsNewestAlone
+        /// Mailboxes that keep more have no bound.
+        case keepsWithoutBound
+        /// Mailboxes do not lose what they hold beyond a lower bound.
+        case fitsNothing
+        /// What mailboxes keep is read backwards.
+        case readsBackwards
     }
 
     private struct State {
@@ -126,7 +134,12 @@ extension FaultyStore {
 
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let left = state.withLock { $0.left.values.filter { $0.entry.destination.deviceKey == device } }
-        return try await memory.entries(of: device) + left
+        let entries = try await memory.entries(of: device)
+        return (fault == .readsBackwards ? entries.reversed() : entries) + left
+    }
+
+    func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
+        fault == .fitsNothing ? 0 : try await memory.fitMailboxes(limit: limit)
     }
 
     /// If the fault keeps them, records the contents of the device's mailboxes.
@@ -195,6 +208,10 @@ extension FaultyStore {
     func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         let before = memory.current
         if fault == .trustsRevokedAdministrators, case .revokeAdministrator = change { return before }
+        if fault == .keepsNewestAlone, case .setKeep = change { return before }
+        if fault == .keepsWithoutBound, case .setKeep(let bundleID, _) = change {
+            return try await memory.apply(.setKeep(bundleID, MailboxBound.maximumCount), to: version)
+        }
         let after = try await memory.apply(change, to: version)
         guard fault == .keepsKeys, case .deleteTeam = change else { return after }
         let faulty = AccountsSnapshot(

@@ -114,6 +114,21 @@ struct FirstDatabaseTests {
         }
     }
 
+    @Test func `A stored notification is the oldest of what its app keeps from now on`() async throws {
+        try await Self.withStore { store in
+            let bundleID = try #require(BundleID(rawValue: "com.example.shop"))
+            #expect(store.current.apps[bundleID]?.keep == 1)
+            _ = try await store.apply(.setKeep(bundleID, 5))
+            var entry = try #require(try await store.entries(of: Self.device).first).entry
+            let first = entry.notification.id
+            entry.notification.fields.id = NotificationID(high: 1, low: 2)
+            _ = try #require(await store.store([entry]).first).get()
+            let stored = try await store.entries(of: Self.device)
+            #expect(stored.map(\.entry.notification.id) == [first, entry.notification.id])
+            #expect(stored.first?.version == MailboxVersion(kept: 5))
+        }
+    }
+
     @Test func `Feedback, whose marks are never used again`() async throws {
         try await Self.withStore { store in
             let token = try #require(DeviceToken([UInt8](repeating: 15, count: 32)))

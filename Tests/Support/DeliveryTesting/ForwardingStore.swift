@@ -100,6 +100,17 @@ extension ForwardingStore {
         try await inner.entries(of: device)
     }
 
+    package func page(
+        of device: DeviceKey,
+        after version: MailboxVersion?,
+    ) async throws(StoreError) -> MailboxPage {
+        try await inner.page(of: device, after: version)
+    }
+
+    package func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
+        try await inner.fitMailboxes(limit: limit)
+    }
+
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await inner.removeExpired(before: moment, limit: limit)
     }

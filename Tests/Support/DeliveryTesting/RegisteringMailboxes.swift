@@ -40,8 +40,19 @@ final class RegisteringMailboxes: Mailboxes {
         try await ports.mailboxes.entries(of: device)
     }
 
-    func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
+    func page(
+        of device: DeviceKey,
+        after version: MailboxVersion?,
+    ) async throws(StoreError) -> MailboxPage {
+        try await ports.mailboxes.page(of: device, after: version)
+    }
+
+    func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>] {
         await ports.mailboxes.contents(of: destinations)
+    }
+
+    func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
+        try await ports.mailboxes.fitMailboxes(limit: limit)
     }
 
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {

@@ -111,8 +111,8 @@ extension StoreContract {
         let found = try await ports.mailboxes.contents(of: destinations).map { try $0.get() }
         #expect(
             found == [
-                StoredMailboxEntry(entry: entries[1], version: versions[1]), nil,
-                StoredMailboxEntry(entry: entries[0], version: versions[0]), nil,
+                [StoredMailboxEntry(entry: entries[1], version: versions[1])], [],
+                [StoredMailboxEntry(entry: entries[0], version: versions[0])], [],
             ])
         #expect(await ports.mailboxes.contents(of: []).isEmpty)
     }

@@ -75,7 +75,7 @@ package struct StoreContract: Sendable {
 
     /// All promises.
     package static let promises =
-        mailboxPromises + registrationPromises + listPromises + accountPromises + administratorPromises
+        mailboxPromises + keptPromises + registrationPromises + listPromises + accountPromises + administratorPromises
         + upstreamPromises + heldPromises
         + secretPromises
         + invitationPromises

@@ -34,7 +34,20 @@ import Testing
             try made.object == [
                 "bundleID": "com.example.kiosk",
                 "topics": ["com.example.kiosk", "com.example.kiosk.voip", "com.example.kiosk.complication"],
+                "keep": 1,
             ])
+    }
+
+    @Test func `An app is made to keep more notifications, and to keep fewer`() async throws {
+        let service = try CarillonProcess.current
+        let made = try await service.carillon(
+            "app", "create", "--team", try await newTeam(), "--bundle-id", "com.example.till", "--keep", "50")
+        #expect(try made.object["keep"] == 50, "\(made.errors)")
+        let changed = try await service.carillon("app", "keep", "3", "--bundle-id", "com.example.till")
+        #expect(try changed.object["keep"] == 3, "\(changed.errors)")
+        #expect(try await service.carillon("app", "show", "com.example.till").object["keep"] == 3)
+        let refused = try await service.carillon("app", "keep", "1001", "--bundle-id", "com.example.till")
+        #expect(refused.status != 0 && refused.errors.contains("1000"), "\(refused.errors)")
     }
 
     @Test func `The broadcast channels of an app are switched off and on`() async throws {

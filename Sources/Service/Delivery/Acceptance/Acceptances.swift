@@ -26,11 +26,14 @@ struct Acceptances: ~Copyable {
     /// it is being stored is answered only after the store has answered. Otherwise the provider could send a newer
     /// notification through another node, which this one would replace in the store.
     private let isShared: Bool
+    /// In the mailboxes of these apps a newer notification does not replace an older one.
+    private let keeping: KeepingApps
 
-    init(limits: DeliveryLimits, names: OfferNames, isShared: Bool = false) {
+    init(limits: DeliveryLimits, names: OfferNames, isShared: Bool = false, keeping: KeepingApps = KeepingApps()) {
         self.limits = limits
         self.names = names
         self.isShared = isShared
+        self.keeping = keeping
     }
 
     /// The state of one destination while a notification to it is under way.
@@ -283,10 +286,49 @@ struct Acceptances: ~Copyable {
     /// destination may already be in the queue. Then only the newer one is stored.
     private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout [Action]) {
         guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
+        if keeping.contains(acceptance.submission.destination.app) {
+            storeBehind(acceptance, at: index, isOut: isOut, &actions)
+        } else {
+            storeNewest(acceptance, at: index, isOut: isOut, &actions)
+        }
+    }
+
+    /// Stores a notification in a mailbox that keeps more than one. Those that were accepted before it are stored first,
+    /// although they may still be acknowledged, because the mailbox has its contents in the order in which they are stored.
+    private mutating func storeBehind(
+        _ acceptance: Acceptance,
+        at index: Dictionary<Destination, Order>.Index,
+        isOut: Bool,
+        _ actions: inout [Action],
+    ) {
+        var earlier: [Acceptance] = []
+        orders.values[index].underWay.forEach { other in
+            if case .offered = other.state, acceptance.isNewer(than: other.offer) { earlier.append(other) }
+        }
+        for other in earlier { append(other, at: index, isOut: true, &actions) }
+        append(acceptance, at: index, isOut: isOut, &actions)
+    }
+
+    /// Stores a notification in a mailbox that has the newest alone.
+    private mutating func storeNewest(
+        _ acceptance: Acceptance,
+        at index: Dictionary<Destination, Order>.Index,
+        isOut: Bool,
+        _ actions: inout [Action],
+    ) {
         if let newer = orders.values[index].storing, newer.isNewer(than: acceptance.offer) {
             return replace(acceptance, by: newer, &actions)
         }
         if isOlderThanStored(acceptance, at: index, &actions) { return finish(acceptance, .accepted, &actions) }
+        append(acceptance, at: index, isOut: isOut, &actions)
+    }
+
+    private mutating func append(
+        _ acceptance: Acceptance,
+        at index: Dictionary<Destination, Order>.Index,
+        isOut: Bool,
+        _ actions: inout [Action],
+    ) {
         guard waitingForStore.count + locked.count < limits.pendingStoresPerShard else {
             let detail = "Too many notifications wait for the disk."
             actions.append(.limitExceeded(.pendingStores))
@@ -328,9 +370,24 @@ struct Acceptances: ~Copyable {
         guard hasBatch else { return ([], []) }
         var actions: [Action] = []
         storing.reserveCapacity(min(waitingForStore.count, limits.storesPerBatch))
+        // What mailboxes keep is stored one after the other: if it is not known whether the first was stored, it is stored
+        // again, and the next must not come before it.
+        var later: [Acceptance] = []
+        var keptNow: Set<Destination> = []
         while storing.count < limits.storesPerBatch, let acceptance = waitingForStore.popFirst() {
             if case .acknowledgedWhileStoring = acceptance.state {
                 finish(acceptance, .accepted, &actions)
+            } else if keeping.contains(acceptance.submission.destination.app) {
+                let destination = acceptance.submission.destination
+                if locked.contains(where: { $0.submission.destination == destination }) {
+                    // It must not overtake an older one that waits because its mailbox was locked.
+                    locked.append(acceptance)
+                } else if keptNow.insert(destination).inserted {
+                    storing.append(acceptance)
+                } else {
+                    later.append(acceptance)
+                    if later.count >= limits.storesPerBatch { break }
+                }
             } else if let newer = orders[acceptance.submission.destination]?.storing,
                 newer.isNewer(than: acceptance.offer)
             {
@@ -347,6 +404,7 @@ struct Acceptances: ~Copyable {
                 storing.append(acceptance)
             }
         }
+        if !later.isEmpty { waitingForStore.prepend(contentsOf: later) }
         return (storing.map { entry(of: $0, now) }, actions)
     }
 

@@ -11,6 +11,8 @@ package enum AccountChange: Sendable, Hashable {
     case createApps([BundleID], team: TeamID)
     /// Switches the broadcast channels of an app on or off.
     case setBroadcasts(BundleID, Bool)
+    /// Sets how many notifications an app keeps for each device, from 1 to ``MailboxBound/maximumCount``.
+    case setKeep(BundleID, Int)
     /// Deletes an app with its certificates, and with the keys that are restricted to this app. Other keys lose it
     /// from their restriction.
     case deleteApp(BundleID, at: Timestamp)
@@ -25,7 +27,7 @@ package enum AccountChange: Sendable, Hashable {
     /// Revokes an administrator's certificate, also if it is not listed. Removes those that expired long ago.
     /// `validUntil` is a moment at which a certificate that is not listed has expired.
     case revokeUnlistedAdministrator(CertificateSerial, validUntil: Timestamp, at: Timestamp)
-    /// Sets or replaces the upstream of an app in an environment.
+    /// Sets or replaces the upstream of an app in an environment. The app then keeps one notification.
     case setUpstream(AppUpstream)
     case removeUpstream(UpstreamPlace)
     case createGrant(Grant)
@@ -65,6 +67,14 @@ extension AccountsSnapshot {
             var app = try known(bundleID)
             guard app.hasBroadcasts != hasBroadcasts else { return nil }
             app.hasBroadcasts = hasBroadcasts
+            next.insert([app])
+        case .setKeep(let bundleID, let keep):
+            var app = try known(bundleID)
+            guard keep == 1 || !upstreams.keys.contains(where: { $0.bundleID == bundleID }) else {
+                throw .forwardedAppKeepsOne(bundleID)
+            }
+            guard app.keep != keep else { return nil }
+            app.keep = keep
             next.insert([app])
         case .deleteApp(let bundleID, _):
             next.remove(try known(bundleID))
@@ -141,6 +151,11 @@ extension AccountsSnapshot {
         guard upstream.acceptsGrants || !hasGrants else { throw .upstreamRefusesGrants(upstream.place) }
         guard upstreams[upstream.place] != upstream else { return false }
         upstreams[upstream.place] = upstream
+        // The upstream keeps its notifications.
+        if var app = apps[upstream.place.bundleID], app.keep != 1 {
+            app.keep = 1
+            insert([app])
+        }
         return true
     }
 
@@ -195,6 +210,12 @@ extension AccountsSnapshot {
 }
 
 extension StoreError {
+    /// Notifications of an app with an upstream are kept there.
+    package static func forwardedAppKeepsOne(_ bundleID: BundleID) -> StoreError {
+        StoreError(
+            .conflict, "The app \(bundleID) has an upstream, so it keeps 1: the upstream keeps its notifications.")
+    }
+
     /// The app has no upstream in the environment.
     package static func missingUpstream(_ place: UpstreamPlace) -> StoreError {
         StoreError(

@@ -28,6 +28,8 @@ package struct AccountsSnapshot: Sendable, Hashable {
         /// The grants by their client keys.
         var grantsByClientKey: [String: GrantID] = [:]
         var appsByID: [AppID: App] = [:]
+        /// The apps that keep more than one notification.
+        var keeping: [AppID: Int] = [:]
 
         mutating func set(_ grant: Grant) {
             grants[grant.id] = grant
@@ -46,11 +48,13 @@ package struct AccountsSnapshot: Sendable, Hashable {
         mutating func insert(_ app: App) {
             apps[app.bundleID] = app
             appsByID[app.id] = app
+            keeping[app.id] = app.keep > 1 ? app.keep : nil
         }
 
         mutating func remove(_ app: App) {
             apps[app.bundleID] = nil
             appsByID[app.id] = nil
+            keeping[app.id] = nil
             certificates = certificates.filter { $0.value.bundleID != app.bundleID }
             if !upstreams.isEmpty { upstreams = upstreams.filter { $0.key.bundleID != app.bundleID } }
             removeGrants(of: app.bundleID)
@@ -181,6 +185,12 @@ extension AccountsSnapshot {
     }
 
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
+
+    /// How many notifications the apps keep that keep more than one; empty if there is no such app.
+    package var keeping: [AppID: Int] { box.contents.keeping }
+
+    /// The bound of an app's mailboxes.
+    package func mailboxBound(of app: AppID) -> MailboxBound { .app(keep: box.contents.keeping[app] ?? 1) }
 
     /// Whether an app of the earlier accounts is missing in these.
     func lacksApp(of earlier: AccountsSnapshot) -> Bool { earlier.apps.values.contains { app($0.id) == nil } }

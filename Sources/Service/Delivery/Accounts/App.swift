@@ -7,12 +7,17 @@ package struct App: Sendable, Hashable {
     package let team: TeamID
     /// Whether the app may have broadcast channels.
     package var hasBroadcasts: Bool
+    /// How many notifications are kept for a device that is offline: 1, the newest (Guide, 2.1.3), to
+    /// ``MailboxBound/maximumCount``. An app with an upstream has 1, because the upstream keeps its notifications.
+    package var keep: Int
 
-    package init(id: AppID, bundleID: BundleID, team: TeamID, hasBroadcasts: Bool = true) {
+    package init(id: AppID, bundleID: BundleID, team: TeamID, hasBroadcasts: Bool = true, keep: Int = 1) {
         self.id = id
         self.bundleID = bundleID
         self.team = team
         self.hasBroadcasts = hasBroadcasts
+        // A column of a later release, or a damaged one, must not make a mailbox without a bound.
+        self.keep = min(max(keep, 1), MailboxBound.maximumCount)
     }
 
     /// Apps of a team whose numbers follow each other.

@@ -60,6 +60,8 @@ extension DeviceLine {
         guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
         deferred[index].version = version
         coalesce(index)
+        // A reading may have found it before this node heard of it.
+        if version.isKept { deferred.removeAll { $0.version == version && $0.offer != offer } }
         return true
     }
 
@@ -83,7 +85,9 @@ extension DeviceLine {
     /// Whether a mailbox's content waits here, or a newer content of that mailbox does.
     func isDeferred(_ stored: StoredMailboxEntry) -> Bool {
         deferred.contains { waiting in
-            guard let version = waiting.version, waiting.destination == stored.entry.destination else { return false }
+            guard let version = waiting.version, waiting.destination == stored.entry.destination, !version.isKept else {
+                return false
+            }
             return version >= stored.version
         }
     }
@@ -103,7 +107,7 @@ extension DeviceLine {
             isFound = true
             if waiting.version == nil, let offer = waiting.offer {
                 actions.append(.returned(offer, waiting.destination))
-            } else if waiting.version != newest {
+            } else if waiting.version != newest, waiting.version?.isKept != true {
                 actions.append(.record(.discarded(.unregistered), waiting.subject))
             }
         }
@@ -133,12 +137,14 @@ extension DeviceLine {
             if version == nil, passed.contains(app) { continue }
             if let wait = SendingPolicy.throttle(next.notification, to: next.destination, now, &silents) {
                 passed.insert(app)
-                guard let version, waiting[app].map({ $0.version < version }) ?? true else { continue }
+                guard let version, version.isKept || waiting[app].map({ $0.version < version }) ?? true else {
+                    continue
+                }
                 begin(wait, in: version, of: app, now)
                 actions.append(.record(wait.step, next.subject))
                 continue
             }
-            if passed.contains(app), let version, let before = waiting[app], before.version < version {
+            if passed.contains(app), let version, !version.isKept, let before = waiting[app], before.version < version {
                 waiting[app] = nil
             }
             actions.append(
@@ -156,7 +162,10 @@ extension DeviceLine {
         var hasDeferred = deferred.contains { apps.contains($0.destination.app) }
         for (app, wait) in waiting where apps.contains(app) {
             if wait.isDeferred { hasDeferred = true }
-            if let opens = wait.opens { waiting[app]?.reason = .policy(.rate(until: opens.earlier(by: duration))) }
+            if case .policy(.rate(let opens)) = wait.reason {
+                waiting[app]?.reason = .policy(.rate(until: opens.earlier(by: duration)))
+            }
+            waiting[app]?.others.opens = wait.others.opens?.earlier(by: duration)
         }
         if hasDeferred { policy.advanceBurst(by: duration) }
     }

@@ -15,7 +15,7 @@ extension DeviceLine {
         if let offer {
             if let number = underWay.firstNumber(where: { $0.offer == offer }) {
                 underWay[number]?.version = stored.version
-                versions[app] = max(stored.version, versions[app] ?? stored.version)
+                if !stored.version.isKept { versions[app] = max(stored.version, versions[app] ?? stored.version) }
                 return []
             }
             if held.contains(where: { $0.offer.id == offer }) {
@@ -24,6 +24,7 @@ extension DeviceLine {
             }
             if storedDeferred(offer, stored.version) { return [] }
         }
+        if stored.version.isKept { return storedKept(stored, now, &silents) }
         // Announcements of other nodes may arrive in any order, so ignore an older one.
         guard isNews(stored), waiting[app].map({ $0.version < stored.version }) ?? true else { return [] }
         switch phase {
@@ -47,32 +48,69 @@ extension DeviceLine {
         }
     }
 
-    /// Handles the contents of the mailboxes that were read.
+    /// Handles all contents of the mailboxes.
     mutating func read(
         _ entries: [StoredMailboxEntry],
         epoch: UInt64,
         now: Moment,
         silents: inout Silents,
     ) -> [Action] {
+        read(MailboxPage(entries: entries), epoch: epoch, now: now, silents: &silents)
+    }
+
+    /// Handles the contents of the mailboxes that were read, of those that keep more a page.
+    mutating func read(
+        _ page: MailboxPage,
+        epoch: UInt64,
+        now: Moment,
+        silents: inout Silents,
+    ) -> [Action] {
         defer { assert(checkInvariants()) }
         guard epoch == self.epoch, case .reading(var reading) = phase else { return [] }
-        let before = waiting
-        waiting.removeAll()
+        let before = reading.isContinued ? reading.before : waiting
+        if reading.isContinued {
+            endReadingOfPage()
+        } else {
+            waiting.removeAll()
+            kept?.beginReading()
+        }
+        var page = page
+        if mustRelease(for: page, reading, now) {
+            reading.releases = true
+            // Something on an earlier page was left waiting that comes before it: begin again.
+            if reading.isContinued {
+                reading.isStale = true
+                reading.stale.formUnion(page.entries.filter(\.version.isKept).map(\.entry.destination.app))
+                page.entries = []
+            }
+        }
         var actions: [Action] = []
         if reading.releases {
             policy.endBurst()
             actions = sendDeferred(now, &silents)
         }
-        let ofHeld = Set(versionsOfHeld.values)
-        for stored in entries where isNews(stored) && !ofHeld.contains(stored.version) {
+        let ofHeld = offersByVersion()
+        for stored in page.entries where isNews(stored, ofHeld) {
             let app = stored.entry.destination.app
-            reading.met[app] = stored.version
-            actions += sendOrWait(stored, releases: reading.releases, before: before[app], now, &silents)
+            let offer = stored.version.isKept ? ofHeld[stored.version] : nil
+            if let offer { forgetHeld(offer) }
+            reading.met[app] = max(stored.version, reading.met[app] ?? stored.version)
+            actions += sendOrWait(
+                stored, offer: offer, releases: reading.releases, before: before[app], now, &silents)
         }
+        if !reading.isStale, let last = page.last, goesOn(after: page) {
+            (reading.isContinued, reading.before) = (true, before)
+            waitForReading(reading.stale)
+            phase = .reading(reading)
+            return actions + [.readPage(epoch: epoch, after: last)]
+        }
+        (reading.isContinued, reading.before) = (false, [:])
         if reading.isStale {
             reading.isStale = false
+            waitForReading(reading.stale.union(page.following))
+            reading.stale = []
             phase = .reading(reading)
-            for app in waiting.keys { waiting[app]?.reason = .reading }
+            for app in waiting.keys { waiting[app]?.beginReading() }
             return actions + [.readMailboxes(epoch: epoch)]
         }
         phase = .open
@@ -81,16 +119,24 @@ extension DeviceLine {
         return actions
     }
 
+    private func isNews(_ stored: StoredMailboxEntry, _ ofHeld: [MailboxVersion: OfferID]) -> Bool {
+        // What is held from a mailbox that keeps more is sent at its place in the mailbox.
+        isNews(stored) && (stored.version.isKept || ofHeld[stored.version] == nil)
+    }
+
     /// Whether a mailbox's content is newer than everything from that mailbox that this line has sent or will send
     /// soon.
     func isNews(_ stored: StoredMailboxEntry) -> Bool {
+        if stored.version.isKept { return !isKnown(stored.version) }
         if let known = versions[stored.entry.destination.app], known >= stored.version { return false }
         return deferred.isEmpty || !isDeferred(stored)
     }
 
     /// Sends a mailbox's content, or records why it waits there.
+    /// - Parameter offer: the offer of it that was held back and is no longer.
     mutating func sendOrWait(
         _ stored: StoredMailboxEntry,
+        offer: OfferID? = nil,
         releases: Bool,
         before: Waiting?,
         _ now: Moment,
@@ -99,43 +145,56 @@ extension DeviceLine {
         let (destination, notification) = (stored.entry.destination, stored.entry.notification)
         // Skip a notification that disk damage has made unreadable. If it broke the stream, the device would connect
         // again and again.
+        let returned = offer.map { [Action.returned($0, destination)] } ?? []
         guard notification.isSound else {
-            return [
+            return returned + [
                 .record(.discarded(.damaged), NotificationSubject(notification, to: destination)),
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
         guard stored.entry.expires > time(now, of: destination.app) else {
-            return [
+            return returned + [
                 .record(.expired, NotificationSubject(notification, to: destination)),
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
-        let recorded = before?.version == stored.version ? before?.recorded : nil
-        guard hasRoom else {
-            waiting[destination.app] = Waiting(reason: .room, version: stored.version, recorded: recorded)
-            return []
+        let recorded =
+            stored.version.isKept
+            ? kept?.recorded(stored.version) : before?.version == stored.version ? before?.recorded : nil
+        guard hasRoom, !stored.version.isKept || !waitsForRoom(destination.app) else {
+            leave(.room, in: stored.version, of: destination.app, recorded: recorded)
+            return returned
         }
         let power = policy.wait(for: notification, isBurst: releases)
-        if let power, canDefer {
+        if let power, canDefer, !stored.version.isKept || waiting[destination.app]?.isDeferred != true {
             let waiting = Deferred(
-                destination: destination, notification: notification, offer: nil, version: stored.version)
+                destination: destination, notification: notification, offer: offer, version: stored.version)
             let step = append(waiting, power, now)
             return power.step == recorded ? [] : [step]
         }
         guard let wait = power ?? SendingPolicy.throttle(notification, to: destination, now, &silents) else {
             var actions = notification.urgency == .immediate ? sendDeferred(now, &silents) : []
-            actions.append(.send(send(destination, notification, offer: nil, version: stored.version, now)))
+            actions.append(.send(send(destination, notification, offer: offer, version: stored.version, now)))
             return actions
         }
         begin(wait, in: stored.version, of: destination.app, now)
         // Record the step only once in the log.
-        return wait.step == recorded ? [] : [.record(wait.step, NotificationSubject(notification, to: destination))]
+        return wait.step == recorded
+            ? returned : returned + [.record(wait.step, NotificationSubject(notification, to: destination))]
     }
 
     /// Records that a mailbox's content waits.
     mutating func begin(_ wait: SendingPolicy.Wait, in version: MailboxVersion, of app: AppID, _ now: Moment) {
         policy.began(wait, now: now)
-        waiting[app] = Waiting(reason: .policy(wait), version: version, recorded: wait.step)
+        leave(.policy(wait), in: version, of: app, recorded: wait.step)
+    }
+
+    /// Records that a mailbox's content waits, beside what waits in the same mailbox if it keeps more.
+    mutating func leave(_ reason: Waiting.Reason, in version: MailboxVersion, of app: AppID, recorded: DeliveryStep?) {
+        guard version.isKept else {
+            waiting[app] = Waiting(reason: reason, version: version, recorded: recorded)
+            return
+        }
+        leaveKept(reason, in: version, of: app, recorded: recorded)
     }
 }

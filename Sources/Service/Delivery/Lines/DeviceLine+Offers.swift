@@ -63,7 +63,7 @@ extension DeviceLine {
         case .open:
             phase = .reading(Reading(releases: releases))
             // Whatever each app's notification has waited for, this reading now finds it in its mailbox.
-            for app in waiting.keys { waiting[app]?.reason = .reading }
+            for app in waiting.keys { waiting[app]?.beginReading() }
             return .readMailboxes(epoch: epoch)
         case .reading(var reading):
             reading.releases = reading.releases || releases
@@ -144,7 +144,8 @@ extension DeviceLine {
         guard !versionsOfHeld.isEmpty else { return [:] }
         var newest: [AppID: StoredOfHeld] = [:]
         for (index, offer) in held.lazy.map(\.offer).enumerated() {
-            guard let version = offer.id.flatMap({ versionsOfHeld[$0] }) else { continue }
+            // A mailbox that keeps more has the others too.
+            guard let version = offer.id.flatMap({ versionsOfHeld[$0] }), !version.isKept else { continue }
             let app = offer.destination.app
             guard newest[app].map({ $0.version < version }) ?? true else { continue }
             newest[app] = StoredOfHeld(version: version, place: index + 1)
@@ -161,6 +162,8 @@ extension DeviceLine {
             guard let met = reading.met[app] else { return false }
             return held.after.map { $0 < met } ?? true
         }
+        // In a mailbox that keeps more, others that are older may still wait.
+        if version.isKept, let before = waiting[app], before.reason == .room || before.isDeferred { return true }
         return reading.met[app].map { version < $0 } ?? false
     }
 

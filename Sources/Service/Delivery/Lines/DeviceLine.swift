@@ -24,6 +24,8 @@ struct DeviceLine: ~Copyable {
     var versions: [AppID: MailboxVersion] = [:]
     /// Apps whose mailbox holds a notification that was not sent, with the reason.
     var waiting: [AppID: Waiting] = [:]
+    /// What the line knows of mailboxes that keep more than one notification; nil until it meets one.
+    var kept: KeptNotifications?
     /// Decides when a notification may be sent to the device.
     var policy: SendingPolicy
     var lastNumber: UInt64
@@ -53,6 +55,12 @@ struct DeviceLine: ~Copyable {
         var isStale = false
         /// For each app, the newest mailbox version that the reading has found.
         var met: [AppID: MailboxVersion] = [:]
+        /// Whether a page was read and this reading goes on with the next one.
+        var isContinued = false
+        /// The apps with something in a mailbox that keeps more, which this reading may have missed.
+        var stale: Set<AppID> = []
+        /// What waited before this reading began, if it is continued.
+        var before: [AppID: Waiting] = [:]
     }
 
     struct Held {
@@ -66,6 +74,15 @@ struct DeviceLine: ~Copyable {
         var version: MailboxVersion
         /// The step that the delivery log has for this wait already.
         var recorded: DeliveryStep?
+        /// What else waits, if the app's mailbox keeps more than one notification.
+        var others = Others()
+
+        struct Others: Equatable {
+            /// Whether one of them is sent with the next burst.
+            var isDeferred = false
+            /// When the first of them may be sent that waits for the app's rate.
+            var opens: Uptime?
+        }
 
         enum Reason: Equatable {
             /// The stream has no room.
@@ -77,10 +94,13 @@ struct DeviceLine: ~Copyable {
         }
 
         /// Whether the notification is sent with the next burst.
-        var isDeferred: Bool { if case .policy(let wait) = reason { wait.isDeferred } else { false } }
+        var isDeferred: Bool { if case .policy(let wait) = reason, wait.isDeferred { true } else { others.isDeferred } }
 
         /// When the app may have a silent notification again, if this notification waits for the app's rate.
-        var opens: Uptime? { if case .policy(.rate(let until)) = reason { until } else { nil } }
+        var opens: Uptime? {
+            guard case .policy(.rate(let until)) = reason else { return others.opens }
+            return others.opens.map { min($0, until) } ?? until
+        }
     }
 
     struct UnderWay: Equatable {
@@ -105,6 +125,8 @@ struct DeviceLine: ~Copyable {
         case send(DeliveryAttempt)
         /// Read the mailboxes and call ``DeviceLine/read(_:epoch:now:silents:)``.
         case readMailboxes(epoch: UInt64)
+        /// Read the page after this version, and do the same.
+        case readPage(epoch: UInt64, after: MailboxVersion)
         case remove(MailboxReference)
         /// The device has acknowledged the attempt: tell the node that offered it, and empty its mailbox.
         case acknowledged(UnderWay)
@@ -200,7 +222,9 @@ extension DeviceLine {
         defer { assert(checkInvariants()) }
         var actions: [Action] = []
         for number in numbers {
-            if let attempt = underWay.remove(number) { actions.append(.acknowledged(attempt)) }
+            guard let attempt = underWay.remove(number) else { continue }
+            if let version = attempt.version, version.isKept { remember(acknowledged: version) }
+            actions.append(.acknowledged(attempt))
         }
         if let reading = readForRoom() { actions.append(reading) }
         return actions
@@ -227,7 +251,7 @@ extension DeviceLine {
     mutating func readForRoom() -> Action? {
         // Deferred notifications take room too. If they leave none, reading is useless.
         guard case .open = phase, hasRoom, underWay.count <= limit / 2,
-            waiting.values.contains(where: { $0.reason == .room })
+            waiting.values.contains(where: { $0.reason == .room }), underWay.count <= roomForReading
         else { return nil }
         return readAgain(releases: false)
     }
@@ -311,7 +335,7 @@ extension DeviceLine {
             destination: destination, offer: offer, id: notification.id, topic: notification.topic, sent: now.uptime,
             version: version)
         underWay.append(attempt, number: lastNumber)
-        if let version { versions[destination.app] = version }
+        if let version { sent(version, of: destination.app) }
         let isDuplicate = sentIdentifiers.insert(notification.id, of: destination.app)
         return DeliveryAttempt(
             number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)

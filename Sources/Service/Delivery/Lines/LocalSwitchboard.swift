@@ -245,6 +245,11 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
+    /// Makes a device's line read its mailboxes again.
+    func readMailboxesAgain(of device: DeviceKey) {
+        advance(device) { line, _, _ in line.mayHaveMissed() }
+    }
+
     /// Ends every stream, so that unacknowledged notifications go to their mailboxes.
     package func disconnectAll(because end: StreamEnd) {
         for shard in shards {
@@ -338,6 +343,7 @@ package final class LocalSwitchboard: Switchboard {
             switch action {
             case .send: break
             case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
+            case .readPage(let epoch, let last): readMailboxes(of: device, epoch: epoch, after: last)
             case .remove(let reference): removals.append(reference)
             case .acknowledged(let attempt):
                 let step = DeliveryStep.acknowledged(after: now.uptime.microseconds(since: attempt.sent))
@@ -352,13 +358,13 @@ package final class LocalSwitchboard: Switchboard {
         if !removals.isEmpty { mailboxes.removeSoon(removals) }
     }
 
-    private func readMailboxes(of device: DeviceKey, epoch: UInt64) {
+    private func readMailboxes(of device: DeviceKey, epoch: UInt64, after version: MailboxVersion? = nil) {
         Task {
             // Reserve numbers now, because a line sends nothing before its first reading has ended.
             await numbering.reserve(from: epoch, at: clock().time)
-            let entries: [StoredMailboxEntry]
+            let page: MailboxPage
             do {
-                entries = try await mailboxes.entries(of: device)
+                page = try await mailboxes.page(of: device, after: version)
             } catch {
                 // The mailboxes could not be read, so notifications would come out of order. End the line; the device
                 // connects again. If it has done so already, this reading belongs to the old line and changes
@@ -371,8 +377,10 @@ package final class LocalSwitchboard: Switchboard {
                 end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
-            if !entries.isEmpty, let found = found.withLock({ $0 }) { found(entries.map(\.entry.destination)) }
-            advance(device) { $0.read(entries, epoch: epoch, now: $2, silents: &$1) }
+            if !page.entries.isEmpty, let found = found.withLock({ $0 }) {
+                found(page.entries.map(\.entry.destination))
+            }
+            advance(device) { $0.read(page, epoch: epoch, now: $2, silents: &$1) }
         }
     }
 }

@@ -318,8 +318,10 @@ package final class SharedSwitchboard: Switchboard {
         let results = await store.contents(of: destinations)
         for (destination, result) in zip(destinations, results) {
             switch result {
-            case .success(let entry?): local.stored(entry, offer: nil)
-            case .success(nil): break
+            case .success(let entries) where entries.count >= MailboxBound.pageCount:
+                // There may be more.
+                local.readMailboxesAgain(of: destination.deviceKey)
+            case .success(let entries): for entry in entries { local.stored(entry, offer: nil) }
             case .failure: disconnect(destination.deviceKey, because: .storeUnavailable)
             }
         }

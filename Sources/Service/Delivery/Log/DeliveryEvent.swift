@@ -25,6 +25,8 @@ package enum DeliveryStep: Sendable, Hashable {
     case replaced(by: NotificationID)
     /// A newer notification with the same collapse identifier has replaced it.
     case coalesced(into: NotificationID)
+    /// Its mailbox keeps more than one notification, and was full or got a lower bound: the oldest goes.
+    case dropped
     /// It waits in its mailbox until it can be sent without waking the device (Guide, Table 8-2).
     case deferred
     /// It waits in its mailbox or is dropped, because the app had too many silent notifications (Guide, 2.2.2).
@@ -69,6 +71,7 @@ extension DeliveryStep {
         case forwarded = 14
         case answered = 15
         case held = 16
+        case dropped = 17
 
         /// The name in `carillon log` and in the metrics.
         package var name: String {
@@ -88,6 +91,7 @@ extension DeliveryStep {
             case .forwarded: "forwarded"
             case .answered: "answered"
             case .held: "held"
+            case .dropped: "dropped"
             }
         }
     }
@@ -109,6 +113,7 @@ extension DeliveryStep {
         case .forwarded: .forwarded
         case .answered: .answered
         case .held: .held
+        case .dropped: .dropped
         }
     }
 }

@@ -31,6 +31,10 @@ package protocol CopyableStore: Store {
         limit: Int,
     ) async throws(StoreError) -> [CopiedDestination]
 
+    /// Returns what mailboxes hold that keep more than one notification, in the store's own order.
+    /// - Parameter reference: the page begins after it; nil for the first page.
+    func copiedKept(after reference: MailboxReference?, limit: Int) async throws(StoreError) -> [StoredMailboxEntry]
+
     /// Returns the entries of a feedback list after the mark, the oldest first.
     func copiedFeedback(
         _ list: FeedbackList,
@@ -54,6 +58,7 @@ package protocol CopyableStore: Store {
     func fill(_ invitations: [Invitation]) async throws(StoreError)
     func fill(_ invitations: [UsedInvitation]) async throws(StoreError)
     func fill(_ destinations: [CopiedDestination]) async throws(StoreError)
+    func fill(kept entries: [StoredMailboxEntry]) async throws(StoreError)
     func fill(_ feedback: [CopiedFeedback]) async throws(StoreError)
 
     /// The copy is complete, and a service can use it.
@@ -74,7 +79,7 @@ package struct CopiedAccounts: Sendable, Hashable {
 package struct CopiedDestination: Sendable, Hashable {
     package let destination: Destination
     package let registration: Registration
-    /// Nil if the mailbox is empty.
+    /// The newest notification; nil if the mailbox is empty, or keeps more than one.
     package let mailbox: StoredMailboxEntry?
 
     package init(destination: Destination, registration: Registration, mailbox: StoredMailboxEntry?) {

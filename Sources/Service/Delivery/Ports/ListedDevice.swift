@@ -27,12 +27,15 @@ extension [ListedDevice] {
 package struct ListedApp: Sendable, Hashable {
     package let app: AppID
     package var registration: Registration
-    /// The version of the notification in the app's mailbox; nil if the mailbox is empty.
+    /// The version of the newest notification in the app's mailbox; nil if the mailbox is empty.
     package var stored: MailboxVersion?
+    /// How many notifications the mailbox has if it keeps more than one.
+    package var kept: Int
 
-    package init(app: AppID, registration: Registration, stored: MailboxVersion?) {
+    package init(app: AppID, registration: Registration, stored: MailboxVersion?, kept: Int = 0) {
         self.app = app
         self.registration = registration
         self.stored = stored
+        self.kept = kept
     }
 }

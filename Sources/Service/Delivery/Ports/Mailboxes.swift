@@ -1,7 +1,12 @@
 package import Notifications
 package import Storage
 
-/// The stored notifications: at most one for each app on each device, the newest (Guide, 2.1.3).
+/// The stored notifications: for each app on each device the newest (Guide, 2.1.3), or as many as the app keeps
+/// (``App/keep``, docs/decisions/0095-mailboxes-that-keep-more.md).
+///
+/// A mailbox that keeps more than one has its contents in the order in which they were stored, within a
+/// ``MailboxBound``. A new notification removes the one with the same collapse identifier. If the bound is exceeded, the
+/// oldest are dropped. The versions of its contents say so (``MailboxVersion/isKept``).
 ///
 /// The items of a batch are independent. Each has its own result, in the order of the request. Items for different
 /// destinations may be stored in any order. Of several items for one destination, the last one is stored last. A
@@ -14,16 +19,17 @@ package protocol Mailboxes: Sendable {
     /// before may have been sent again to another node. False if the mailboxes are not shared.
     var wasStopped: Bool { get }
 
-    /// Stores each notification in place of the mailbox's contents. Returns when it would survive a crash.
+    /// Stores each notification in place of the mailbox's contents, or behind them if the app keeps more than one.
+    /// Returns when it would survive a crash.
     ///
     /// For each item, one step checks that the registration is active and replaces the contents. So a mailbox never
     /// holds anything for an app that is not on its device. If the registration ends at the same time, an item stored
     /// before is removed with the mailbox, and a later one fails with ``StoreError/Code/ended(at:)``.
     ///
     /// Storing the same notification again does no harm. After ``StoreError/Code/unknown``, store it again, with its
-    /// ``MailboxEntry/age``. An entry with an age, or one that reaches a shared store late, fails with
-    /// ``StoreError/Code/conflict`` if the mailbox holds another notification that may be newer
-    /// (``MailboxEntry/waited``). An item fails with ``StoreError/Code/locked`` if another transaction holds the
+    /// ``MailboxEntry/age``. A mailbox that keeps more has it once, at its first place. An entry with an age, or one that
+    /// reaches a shared store late, fails with ``StoreError/Code/conflict`` if it would replace another notification that
+    /// may be newer (``MailboxEntry/waited``), or would have it dropped. An item fails with ``StoreError/Code/locked`` if another transaction holds the
     /// mailbox for long. Neither was stored then.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 
@@ -35,9 +41,18 @@ package protocol Mailboxes: Sendable {
     /// them.
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry]
 
-    /// Returns the contents of mailboxes, in the order of the request; nil for an empty one. What is being stored meanwhile
-    /// may be missing, unlike in ``entries(of:)``.
-    func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>]
+    /// Returns the contents of a device's mailboxes, the oldest first, but of those that keep more only a page.
+    /// - Parameter version: the page begins after it; nil for the first page.
+    func page(of device: DeviceKey, after version: MailboxVersion?) async throws(StoreError) -> MailboxPage
+
+    /// Returns the contents of mailboxes, in the order of the request; nothing for an empty one. What is being stored
+    /// meanwhile may be missing, unlike in ``entries(of:)``. Of a mailbox that keeps more, these are the newest, a page at
+    /// most.
+    func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>]
+
+    /// Makes at most `limit` mailboxes fit into bounds that have become less, and drops what they hold beyond them.
+    /// - Returns: The number of mailboxes that were changed; less than `limit` if there are no more.
+    func fitMailboxes(limit: Int) async throws(StoreError) -> Int
 
     /// Removes at most `limit` notifications that expired before this time.
     /// - Returns: The number of removed notifications; less than `limit` if there are no more.
@@ -61,17 +76,42 @@ extension Mailboxes {
     }
 
     /// Reads one device after the other, for stores where that takes no round trip.
-    package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
-        var results: [Result<StoredMailboxEntry?, StoreError>] = []
+    package func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>] {
+        var results: [Result<[StoredMailboxEntry], StoreError>] = []
         for destination in destinations {
             do throws(StoreError) {
                 let entries = try await entries(of: destination.deviceKey)
-                results.append(.success(entries.first { $0.entry.destination == destination }))
+                results.append(.success(entries.filter { $0.entry.destination == destination }))
             } catch {
                 results.append(.failure(error))
             }
         }
         return results
+    }
+}
+
+extension Mailboxes {
+    /// Everything in one page, for stores in which no mailbox keeps more than one notification.
+    package func page(
+        of device: DeviceKey,
+        after version: MailboxVersion?,
+    ) async throws(StoreError) -> MailboxPage {
+        MailboxPage(entries: try await entries(of: device))
+    }
+
+    package func fitMailboxes(limit: Int) async throws(StoreError) -> Int { 0 }
+}
+
+/// A part of the contents of a device's mailboxes.
+package struct MailboxPage: Sendable {
+    package var entries: [StoredMailboxEntry]
+    /// The last version of the page; nil if nothing follows.
+    package var last: MailboxVersion?
+    /// The apps that have more than the page.
+    package var following: Set<AppID>
+
+    package init(entries: [StoredMailboxEntry], last: MailboxVersion? = nil, following: Set<AppID> = []) {
+        (self.entries, self.last, self.following) = (entries, last, following)
     }
 }
 
@@ -82,6 +122,20 @@ package struct MailboxVersion: Sendable, Hashable, Comparable {
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
     package static func < (lhs: MailboxVersion, rhs: MailboxVersion) -> Bool { lhs.rawValue < rhs.rawValue }
+
+    /// Marks a notification in a mailbox that keeps more than one. It is a bit of the number, so that a version takes no
+    /// more memory. Stores count in microseconds or one by one, and never get as far.
+    private static let keptBit: UInt64 = 1 << 62
+
+    /// A notification in a mailbox that keeps more than one.
+    /// - Parameter number: less than 2^62.
+    package init(kept number: UInt64) { rawValue = number | Self.keptBit }
+
+    /// Whether it is in a mailbox that keeps more than one: a newer one does not replace it.
+    package var isKept: Bool { rawValue & Self.keptBit != 0 && rawValue >> 63 == 0 }
+
+    /// The number without the mark.
+    package var number: UInt64 { isKept ? rawValue ^ Self.keptBit : rawValue }
 }
 
 /// A notification to store.

@@ -44,26 +44,36 @@ package enum ManagementMessages {
         package let team: String
         package let bundleID: String
         package let broadcast: Bool?
+        package let keep: Int?
 
-        package init(team: String, bundleID: String, broadcast: Bool? = nil) {
-            (self.team, self.bundleID, self.broadcast) = (team, bundleID, broadcast)
+        package init(team: String, bundleID: String, broadcast: Bool? = nil, keep: Int? = nil) {
+            (self.team, self.bundleID, self.broadcast, self.keep) = (team, bundleID, broadcast, keep)
         }
 
         package static let form: JSONForm<NewApp> = .object(
             "NewApp", NewApp.init,
             .required("team", .text(.accountID), \.team), .required("bundleID", .text(.bundleID), \.bundleID),
-            .optional("broadcast", .boolean, \.broadcast, meaningOfBroadcast))
+            .optional("broadcast", .boolean, \.broadcast, meaningOfBroadcast),
+            .optional("keep", formOfKeep, \.keep, meaningOfKeep))
     }
 
     package struct AppChange: JSONMessage {
         package let broadcast: Bool?
+        package let keep: Int?
 
-        package init(broadcast: Bool? = nil) { self.broadcast = broadcast }
+        package init(broadcast: Bool? = nil, keep: Int? = nil) { (self.broadcast, self.keep) = (broadcast, keep) }
 
         package static let form: JSONForm<AppChange> = .object(
             "AppChange", AppChange.init,
-            .optional("broadcast", .boolean, \.broadcast, meaningOfBroadcast))
+            .optional("broadcast", .boolean, \.broadcast, meaningOfBroadcast),
+            .optional("keep", formOfKeep, \.keep, meaningOfKeep))
     }
+
+    static let formOfKeep = JSONForm<Int>.integer(from: 1, to: MailboxBound.maximumCount)
+    static let meaningOfKeep =
+        "How many notifications are kept for a device that is offline: the newest, 4 MiB together at most for each device; "
+        + "1 if it is missing in a new app. Beyond that the oldest is dropped, at once if the number becomes less. An app "
+        + "with an upstream keeps 1."
 
     private static let meaningOfBroadcast =
         "Whether the app may have broadcast channels; true if it is missing in a new app. If it becomes false, its channels "
@@ -72,10 +82,12 @@ package enum ManagementMessages {
     package struct AppMade: JSONMessage {
         package let bundleID: String
         package let topics: [String]
+        package let keep: Int
 
         package static let form: JSONForm<AppMade> = .object(
             "AppMade", AppMade.init,
-            .required("bundleID", .text(.bundleID), \.bundleID), .required("topics", .list(of: .text(.any)), \.topics))
+            .required("bundleID", .text(.bundleID), \.bundleID), .required("topics", .list(of: .text(.any)), \.topics),
+            .required("keep", formOfKeep, \.keep, "How many notifications are kept for a device that is offline."))
     }
 
     package struct App: JSONMessage {
@@ -83,6 +95,7 @@ package enum ManagementMessages {
         package let teamID: String
         package let topics: [String]
         package let broadcast: Bool
+        package let keep: Int
         /// Nil if all notifications are delivered here.
         package let upstreams: [UpstreamAddress]?
 
@@ -94,6 +107,7 @@ package enum ManagementMessages {
                 "The topics of a certificate for the app. A provider token may also send to the topics of other push types."
             ),
             .required("broadcast", .boolean, \.broadcast, "Whether the app may have broadcast channels."),
+            .required("keep", formOfKeep, \.keep, "How many notifications are kept for a device that is offline."),
             .optional(
                 "upstreams", .list(of: UpstreamAddress.form), \.upstreams,
                 "Where its notifications are forwarded to; missing if they are delivered here."))

@@ -132,10 +132,15 @@ extension ManagementAPI {
         return channels.mapValues { $0.sorted() }
     }
 
-    /// How many notifications wait for an app: the one in its mailbox, and those that the service holds back while
-    /// the device's power is low. The newest of the latter is usually in the mailbox too, and is counted once.
+    /// How many notifications wait for an app: those in its mailbox, and those that the service holds back while
+    /// the device's power is low. The newest of the latter is usually in the mailbox too, and is counted once. If the
+    /// mailbox keeps more, all of them are there.
     private func waiting(_ app: AppID, _ seen: Seen) -> Int {
-        let stored = seen.stored?.apps.first { $0.app == app }?.stored
+        let listed = seen.stored?.apps.first { $0.app == app }
+        let stored = listed?.stored
+        if let kept = listed?.kept, kept > 0 {
+            return max(kept + (stored == nil ? 0 : 1), seen.connected?.held[app]?.count ?? 0)
+        }
         guard let held = seen.connected?.held[app] else { return stored == nil ? 0 : 1 }
         return held.count + (stored == nil || stored == held.stored ? 0 : 1)
     }

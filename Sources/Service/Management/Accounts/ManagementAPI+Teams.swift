@@ -16,7 +16,9 @@ extension ManagementAPI {
         let bundleID = try bundleID(request.bundleID)
         _ = try await accounts.apply(.createApp(bundleID: bundleID, team: try teamID(request.team)))
         if let broadcast = request.broadcast { _ = try await accounts.apply(.setBroadcasts(bundleID, broadcast)) }
-        return ManagementMessages.AppMade(bundleID: bundleID.rawValue, topics: bundleID.certificateTopics)
+        if let keep = request.keep { _ = try await accounts.apply(.setKeep(bundleID, keep)) }
+        return ManagementMessages.AppMade(
+            bundleID: bundleID.rawValue, topics: bundleID.certificateTopics, keep: request.keep ?? 1)
     }
 
     func team(_ name: String) throws -> ManagementMessages.Team {
@@ -45,6 +47,8 @@ extension ManagementAPI {
     func changeApp(_ name: String, _ change: ManagementMessages.AppChange) async throws -> ManagementMessages.App {
         let bundleID = try bundleID(name)
         let id = try present(accounts.current.apps[bundleID], "app", bundleID).id
+        // First, because an app with an upstream refuses it.
+        if let keep = change.keep { _ = try await accounts.apply(.setKeep(bundleID, keep)) }
         if let broadcast = change.broadcast {
             _ = try await accounts.apply(.setBroadcasts(bundleID, broadcast))
             if !broadcast {
@@ -78,6 +82,7 @@ extension ManagementAPI {
             teamID: app.team.rawValue,
             topics: app.bundleID.certificateTopics,
             broadcast: app.hasBroadcasts,
+            keep: app.keep,
             upstreams: upstreams(of: app),
         )
     }

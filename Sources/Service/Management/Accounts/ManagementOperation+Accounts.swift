@@ -60,9 +60,11 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .patch, path: "/v1/apps/{bundleID}",
-            summary: "Switch an app's broadcast channels on or off, and delete them",
+            summary:
+                "Set how many notifications an app keeps for a device, or switch its broadcast channels on or off, and "
+                + "delete them",
             parameters: [bundleID], body: Body(reading: ManagementMessages.AppChange.schema),
-            answer: .json(ManagementMessages.App.schema), problems: [404, 413, 415]
+            answer: .json(ManagementMessages.App.schema), problems: [404, 409, 413, 415]
         ) { api, call in
             .json(try await api.changeApp(call.parameter("bundleID"), call.message()))
         },

@@ -88,16 +88,21 @@ struct FixturePlan: Sendable {
         teams.append(PlannedTeam(id: id))
         let team = Team(id: id, name: written.name ?? id.rawValue)
         try change(.createTeam(team), at: pointer + "/teamID")
-        try create(try (written.apps ?? []).map(api.bundleID), of: id, at: pointer)
+        let names = (written.apps ?? []).map(\.bundleID)
+        try create(try names.map(api.bundleID), of: id, at: pointer)
+        for (index, app) in (written.apps ?? []).enumerated() {
+            guard let keep = app.keep else { continue }
+            try change(.setKeep(try api.bundleID(app.bundleID), keep), at: "\(pointer)/apps/\(index)/keep")
+        }
         written.keys = try (written.keys ?? [ManagementMessages.FixtureKey()]).enumerated().map { index, key in
             try self.key(key, of: id, at: "\(pointer)/keys/\(index)")
         }
         written.certificates = try written.certificates?.enumerated().map { index, certificate in
-            try self.certificate(certificate, written.apps ?? [], of: id, at: "\(pointer)/certificates/\(index)")
+            try self.certificate(certificate, names, of: id, at: "\(pointer)/certificates/\(index)")
         }
         written.devices = try written.devices?.enumerated().map { index, device in
             let (completed, planned) = try self.device(
-                device, apps: written.apps ?? [], at: "\(pointer)/devices/\(index)")
+                device, apps: names, at: "\(pointer)/devices/\(index)")
             teams[teams.count - 1].devices.append(planned)
             return completed
         }

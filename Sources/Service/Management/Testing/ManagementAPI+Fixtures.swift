@@ -67,7 +67,9 @@ extension ManagementAPI {
     ) async throws -> App? {
         let accounts = self.accounts.current
         guard let first = testing.first(), let app = accounts.apps[first.bundleID],
-            (fixture.teams ?? []).contains(where: { $0.apps?.contains(first.bundleID.rawValue) == true })
+            (fixture.teams ?? []).contains(where: {
+                $0.apps?.contains { $0.bundleID == first.bundleID.rawValue } == true
+            })
         else { return nil }
         do {
             return try await untouched(testing).isUntouched(app, in: accounts) ? app : nil

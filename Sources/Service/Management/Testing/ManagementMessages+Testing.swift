@@ -201,7 +201,7 @@ extension ManagementMessages {
     package struct FixtureTeam: Codable, Sendable {
         package var teamID: String?
         package var name: String?
-        package var apps: [String]?
+        package var apps: [FixtureApp]?
         package var keys: [FixtureKey]?
         package var certificates: [FixtureCertificate]?
         package var devices: [FixtureDevice]?
@@ -209,12 +209,28 @@ extension ManagementMessages {
         static let form: JSONForm<FixtureTeam> = .object(
             "FixtureTeam", FixtureTeam.init(teamID:name:apps:keys:certificates:devices:),
             .optional("teamID", .text(.accountID), \.teamID), .optional("name", .text(.teamName), \.name),
-            .optional("apps", .list(of: .text(.bundleID), to: FixtureLimits.apps), \.apps),
+            .optional("apps", .list(of: FixtureApp.form, to: FixtureLimits.apps), \.apps),
             .optional(
                 "keys", .list(of: FixtureKey.form, to: FixtureLimits.keys), \.keys, "Without it the team gets one."),
             .optional(
                 "certificates", .list(of: FixtureCertificate.form, to: FixtureLimits.certificates), \.certificates),
             .optional("devices", .list(of: FixtureDevice.form, to: VirtualDeviceLimits.devices), \.devices))
+    }
+
+    /// An app: its bundle ID, or an object that says how many notifications it keeps as well.
+    package struct FixtureApp: JSONMessage {
+        package let bundleID: String
+        package let keep: Int?
+
+        package init(bundleID: String, keep: Int? = nil) { (self.bundleID, self.keep) = (bundleID, keep) }
+
+        package static let form: JSONForm<FixtureApp> = .text(
+            .bundleID,
+            or: .object(
+                "FixtureApp", FixtureApp.init(bundleID:keep:),
+                .required("bundleID", .text(.bundleID), \.bundleID),
+                .optional("keep", formOfKeep, \.keep, meaningOfKeep)),
+            value: { FixtureApp(bundleID: $0) }, text: { $0.keep == nil ? $0.bundleID : nil })
     }
 
     package struct FixtureKey: Codable, Sendable {
@@ -297,7 +313,8 @@ extension ManagementMessages {
 
 extension ManagementMessages.FixtureTeam {
     package init(name: String, apps: [String], devices: [ManagementMessages.FixtureDevice]) {
-        self.init(teamID: nil, name: name, apps: apps, devices: devices)
+        self.init(
+            teamID: nil, name: name, apps: apps.map { ManagementMessages.FixtureApp(bundleID: $0) }, devices: devices)
     }
 }
 

@@ -25,7 +25,7 @@ package struct UntouchedApp: Sendable {
     /// Whether this is the app, and neither the accounts nor a virtual device show that somebody uses it.
     package func mayBe(_ app: App, in accounts: AccountsSnapshot) -> Bool {
         guard let first = first(), app.bundleID == first.bundleID, app.team == first.team else { return false }
-        return app.hasBroadcasts
+        return app.hasBroadcasts && app.keep == 1
             && accounts.apps.values.count(where: { $0.team == app.team }) == 1
             && !accounts.certificates.values.contains(where: { $0.team == app.team })
             && accounts.keys.values.count(where: { $0.team == app.team }) <= 1

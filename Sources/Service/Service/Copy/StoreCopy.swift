@@ -81,6 +81,7 @@ package struct StoreCopy: Sendable {
         try await copyAccounts()
         try await copySecrets()
         try await copyDestinations()
+        try await copyKept()
         try await copyHeld()
         try await copyFeedback()
         try await copyGrants()
@@ -159,6 +160,20 @@ package struct StoreCopy: Sendable {
             progress("Registrations", done, count)
             guard page.count == Self.page, let destination = page.last?.destination else { return }
             last = destination
+        }
+    }
+
+    /// Copies what mailboxes hold that keep more than one notification.
+    private mutating func copyKept() async throws(StoreError) {
+        let accounts = source.current
+        var last: MailboxReference?
+        while true {
+            let page = try await source.copiedKept(after: last, limit: Self.page)
+            let present = page.filter { accounts.app($0.entry.destination.app) != nil }
+            if !present.isEmpty { try await target.fill(kept: present) }
+            counts.notifications += present.count
+            guard page.count == Self.page, let stored = page.last else { return }
+            last = MailboxReference(destination: stored.entry.destination, version: stored.version)
         }
     }
 

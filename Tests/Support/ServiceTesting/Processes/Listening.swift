@@ -23,6 +23,15 @@ extension CarillonProcess {
         try await listen(as: identity) { try await $0.nextNotification() }
     }
 
+    /// The first notifications that wait for an offline device.
+    func notifications(_ count: Int, for identity: String) async throws -> [FoundationJSON] {
+        try await listen(as: identity) { device in
+            var lines: [FoundationJSON] = []
+            for _ in 0..<count { lines.append(try await device.nextNotification()) }
+            return lines
+        }
+    }
+
     /// A request of the device protocol, with curl.
     func device(
         _ method: String,

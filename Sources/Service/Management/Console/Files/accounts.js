@@ -86,9 +86,11 @@ export class Accounts {
      */
     const perform = (method, path, body) => this.#perform(method, path, body);
     const upstreams = (app.upstreams ?? []).map(({ environment, url }) => `, ${environment} forwarded to ${url}`).join("");
-    return item(element("strong", {}, app.bundleID), `${counted(devices.length, "device")}${this.#more()}${upstreams}`,
+    return item(element("strong", {}, app.bundleID), `${counted(devices.length, "device")}${this.#more()}, keeps ${app.keep}${upstreams}`,
       element("a", { class: "button quiet", href: `#/send?${new URLSearchParams({ app: app.bundleID })}` }, "Send"),
       element("button", { type: "button", class: "quiet", "aria-label": `Forward ${app.bundleID}`, onclick: () => forward(app, perform) }, "Forward"),
+      ...((app.upstreams ?? []).length > 0 ? []
+        : [element("button", { type: "button", class: "quiet", "aria-label": `Keep more of ${app.bundleID}`, onclick: () => this.#keep(app) }, "Keep")]),
       ...(app.upstreams ?? []).map(({ environment }) => remove("Forward no more", `${app.bundleID} in ${environment}`, () => endForwarding(app, environment, perform))),
       remove("Delete", app.bundleID, () => this.#deleteApp(app)));
   }
@@ -204,6 +206,17 @@ export class Accounts {
     ask({
       title: `New app of ${team.name}`, label: "Make it", content: [field("Bundle ID", id)],
       perform: () => this.#perform("POST", "/v1/apps", { team: team.teamID, bundleID: id.value.trim() }),
+    });
+  }
+
+  /** @param {API.App} app */
+  #keep(app) {
+    const keep = element("input", { name: "keep", type: "number", min: 1, max: 1000, step: 1, required: true, value: app.keep });
+    ask({
+      title: `What ${app.bundleID} keeps`, label: "Keep them",
+      content: [field("Notifications for a device that is offline", keep),
+        element("p", { class: "hint" }, "1 is the newest alone, as with APNs. Up to 1,000 are kept in their order, 4 MiB for each device. Beyond that the oldest is dropped, at once if you lower the number.")],
+      perform: () => this.#perform("PATCH", `/v1/apps/${encodeURIComponent(app.bundleID)}`, { keep: Number(keep.value) }),
     });
   }
 

@@ -72,7 +72,7 @@ function rowOfHandshake(request) {
 /** @type {Record<string, string>} */
 const outcomeOfStep = {
   accepted: "pending", rejected: "rejected", stored: "stored", deferred: "stored", throttled: "stored",
-  held: "stored", replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped",
+  held: "stored", replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped", dropped: "dropped",
 };
 
 /**

@@ -44,6 +44,7 @@ export const steps = {
   stored: "Stored until the device connects",
   replaced: "Replaced by a newer one",
   coalesced: "Replaced by one with its collapse identifier",
+  dropped: "Dropped: its app keeps no more",
   deferred: "Held for the device's power",
   throttled: "Held: too many silent notifications",
   sent: "Sent to the device",

@@ -1,0 +1,417 @@
+package import Delivery
+package import Notifications
+import PostgresClient
+import PostgresSupport
+package import Storage
+import Synchronization
+
+// Mailboxes that keep more than one notification (docs/decisions/0095-mailboxes-that-keep-more.md).
+extension PostgresStore {
+    /// Records that a mailbox may hold more than one notification, for as long as this node runs.
+    func noteKept() { hasKept.store(true, ordering: .relaxed) }
+
+    /// Whether a mailbox may hold more than one notification.
+    var mayHaveKept: Bool {
+        if hasKept.load(ordering: .relaxed) { return true }
+        guard !current.keeping.isEmpty else { return false }
+        noteKept()
+        return true
+    }
+
+    // MARK: Storing
+
+    /// Stores entries behind those that are there, in one transaction. As for other mailboxes, rows that another transaction
+    /// holds are left out of it, and then waited for, but not for long.
+    func storeKept(
+        _ entries: [TimedEntry],
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxVersion, StoreError>] {
+        // In the order in which all transactions lock rows. Entries of one mailbox keep their order.
+        let order = entries.indices.sorted { left, right in
+            let (one, other) = (entries[left].entry.destination, entries[right].entry.destination)
+            return one == other ? left < right : Destination.isOrderedInTable(one, other)
+        }
+        var results = [Result<MailboxVersion, StoreError>](
+            repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: entries.count)
+        for (index, result) in zip(order, await writeKept(order.map { entries[$0] }, waits: false, on: connection)) {
+            results[index] = result
+        }
+        let locked = order.filter { results[$0] == .failure(.rowLocked) }
+        guard !locked.isEmpty else { return results }
+        for (index, result) in zip(locked, await writeKept(locked.map { entries[$0] }, waits: true, on: connection)) {
+            results[index] = result
+        }
+        return results
+    }
+
+    private func writeKept(
+        _ entries: [TimedEntry],
+        waits: Bool,
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxVersion, StoreError>] {
+        let (moments, changes) = clock.withLock { clock in
+            (entries.map { $0.accepted.flatMap(clock.latest(at:)) }, clock.changes)
+        }
+        let rows: PostgresRows
+        do throws(StoreError) {
+            let statements = [
+                keeping(entries, moments, waits: waits), announcing(Array(Set(entries.map(\.entry.destination)))),
+            ]
+            let answers = try await executeMeasured((waits ? [Self.lockTimeout] : []) + statements, on: connection)
+            rows = answers[answers.count - 2]
+            recordWhereabouts(answers[answers.count - 1])
+            unconfirmed.withLock { $0 = nil }
+        } catch {
+            if error == .postgresDiskFull { full.withLock { $0 = .now } }
+            if error.code == .unknown { unconfirmed.withLock { $0 = error } }
+            return entries.map { _ in .failure(error) }
+        }
+        var results = await readKept(rows, of: entries)
+        // The clock was set, so what was measured before was wrong when it said that these came late.
+        let doubtful = results.indices.filter { results[$0] == .failure(.overtaken) && moments[$0] != nil }
+        if !doubtful.isEmpty, clock.withLock(\.changes) != changes {
+            let again = await writeKept(doubtful.map { entries[$0] }, waits: waits, on: connection)
+            for (index, result) in zip(doubtful, again) { results[index] = result }
+        }
+        return results
+    }
+
+    private func keeping(
+        _ entries: [TimedEntry],
+        _ moments: [DatabaseClock.Moment?],
+        waits: Bool,
+    ) -> PostgresStatement {
+        let margin = ageMargin
+        let stored = entries.map(\.entry)
+        // What has a time of acceptance is not compared by its age, which has a large margin.
+        let ages = zip(stored, moments).map { entry, moment in
+            moment == nil ? entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) } : nil
+        }
+        let columns =
+            stored.map(\.destination).columns + MailboxColumns.columns(of: stored) + [
+                BoundColumn("age", .integers(ages)), BoundColumn("accepted", .integers(moments.map { $0?.time })),
+            ]
+        let next = columns.count + 1
+        return PostgresStatement(
+            assembled: """
+                SELECT place, step, is_active, changed, version, id, topic FROM carillon.keep(
+                    \(columns.parameters()), $\(next)::bigint, coalesce(\(Self.isServer(next + 1)), false),
+                    $\(next + 2)::boolean)
+                """,
+            columns.values + [
+                .integer(Int64(clamping: MailboxBound.maximumBytes)),
+                .integer(moments.lazy.compactMap(\.self).first?.server), .bool(waits),
+            ])
+    }
+
+    private func readKept(
+        _ rows: PostgresRows,
+        of entries: [TimedEntry],
+    ) async -> [Result<MailboxVersion, StoreError>] {
+        var results = [Result<MailboxVersion, StoreError>?](repeating: nil, count: entries.count)
+        var ended: [EndedNotification] = []
+        for row in rows.map(\.self) {
+            guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), entries.indices.contains(place) else {
+                continue
+            }
+            let entry = entries[place].entry
+            guard row.integer(1) == 0 else {
+                let step = row.integer(1) == 1 ? DeliveryStep.coalesced(into: entry.notification.id) : .dropped
+                guard let id = row.bytes(5).flatMap(NotificationID.init(column:)), id != entry.notification.id else {
+                    continue
+                }
+                ended.append(
+                    EndedNotification(id: id, destination: entry.destination, topic: row.text(6) ?? "", step: step))
+                continue
+            }
+            results[place] =
+                if row.bool(2) != true {
+                    .failure(.ended(at: row.moment(3) ?? journal.now))
+                } else if let version = row.integer(4).flatMap(UInt64.init(exactly:)) {
+                    .success(MailboxVersion(kept: version))
+                } else {
+                    .failure(.overtaken)
+                }
+        }
+        journal.record(ended)
+        let missing = Set(zip(entries, results).filter { $1 == nil }.map(\.0.entry.destination))
+        let failures = await failures(of: Array(missing))
+        return zip(entries, results).map { entry, result in
+            result ?? failures[entry.entry.destination]
+                ?? .failure(StoreError(.unknown, "PostgreSQL did not answer."))
+        }
+    }
+
+    // MARK: Removing
+
+    /// Removes each from the table that its version names, and otherwise from the other one: it may have been moved.
+    func removeEither(
+        _ references: [MailboxReference],
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxRemoval, StoreError>] {
+        var results = [Result<MailboxRemoval, StoreError>](repeating: .success(.superseded), count: references.count)
+        for isMoved in [false, true] {
+            for isKept in [true, false] {
+                let rest = references.indices.filter {
+                    results[$0] == .success(.superseded) && (references[$0].version.isKept != isMoved) == isKept
+                }
+                guard !rest.isEmpty else { continue }
+                let part = rest.map { references[$0] }
+                let removed =
+                    isKept
+                    ? await removeKept(part, on: connection) : await Self.remove(part, on: connection)
+                for (index, result) in zip(rest, removed) { results[index] = result }
+            }
+        }
+        return results
+    }
+
+    /// Removes what these versions name, of mailboxes that keep more. Locks the mailboxes first, as storing does.
+    func removeKept(
+        _ references: [MailboxReference],
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxRemoval, StoreError>] {
+        do throws(StoreError) {
+            let removed = try await removeAllKept(references, on: connection)
+            var left = removed
+            // A second removal of the same finds nothing.
+            return references.map { .success(left.remove($0) == nil ? .superseded : .removed) }
+        } catch {
+            return references.map { _ in .failure(error) }
+        }
+    }
+
+    private func removeAllKept(
+        _ references: [MailboxReference],
+        on connection: PostgresConnection,
+    ) async throws(StoreError) -> Set<MailboxReference> {
+        let ordered = references.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
+        let values =
+            ordered.map(\.destination).values + [.integers(ordered.map { Int64(clamping: $0.version.number) })]
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    SELECT 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (device, environment, app)
+                    JOIN carillon.destination AS d
+                        ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                    ORDER BY d.device, d.environment, d.app FOR NO KEY UPDATE OF d
+                    """, ordered.map(\.destination).values),
+                PostgresStatement(
+                    """
+                    DELETE FROM carillon.kept AS k
+                    USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+                        WITH ORDINALITY AS item (device, environment, app, version, place)
+                    WHERE k.device = item.device AND k.environment = item.environment AND k.app = item.app
+                        AND k.queue = 0 AND k.version = item.version
+                    RETURNING item.place
+                    """, values),
+            ], on: connection)
+        let places = answers.last?.map { $0.integer(0).map { Int(clamping: $0 - 1) } } ?? []
+        return Set(places.compactMap(\.self).filter(ordered.indices.contains).map { ordered[$0] })
+    }
+
+    /// Removes what has expired. It waits for no lock.
+    func removeExpiredKept(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    DELETE FROM carillon.kept AS k USING (
+                        SELECT device, environment, app, queue, version FROM carillon.kept
+                        WHERE expires < $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED
+                    ) AS due
+                    WHERE k.device = due.device AND k.environment = due.environment AND k.app = due.app
+                        AND k.queue = due.queue AND k.version = due.version
+                    RETURNING k.device, k.environment, k.app, k.id, k.topic
+                    """, [.integer(moment.column), .integer(Int64(clamping: limit))])
+            ], on: writers[0])
+        guard let gone = answers.first else { return 0 }
+        journal.record(gone.map { $0.endedNotification(.expired) }.compactMap(\.self))
+        return gone.count
+    }
+
+    /// Empties mailboxes whose registrations end, in the transaction that ends them, which has locked them.
+    /// - Parameter app: nil for all apps of the device.
+    static func emptyingKept(of app: AppID?, on device: DeviceKey) -> [PostgresStatement] {
+        let values = device.values + [.integer(app?.column)]
+        return [
+            PostgresStatement(
+                """
+                SELECT 1 FROM carillon.destination
+                WHERE device = $1 AND environment = $2 AND ($3::bigint IS NULL OR app = $3)
+                ORDER BY app FOR NO KEY UPDATE
+                """, values),
+            // If an app can get no other generation, nothing ends.
+            PostgresStatement(
+                """
+                DELETE FROM carillon.kept
+                WHERE device = $1 AND environment = $2 AND ($3::bigint IS NULL OR app = $3)
+                    AND ($3::bigint IS NOT NULL OR NOT EXISTS (
+                        SELECT FROM carillon.destination AS last
+                        WHERE last.device = $1 AND last.environment = $2 AND last.generation >= $4
+                    ))
+                RETURNING device, environment, app, id, topic
+                """, values + [.integer(Int64(clamping: TokenNumber.lastGeneration))]),
+        ]
+    }
+
+    package func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
+        guard limit > 0, mayHaveKept else { return 0 }
+        let rows = try await read(
+            """
+            SELECT k.device, k.environment, k.app FROM carillon.kept AS k JOIN carillon.app AS a ON a.id = k.app
+            WHERE k.queue = 0 GROUP BY k.device, k.environment, k.app, a.keep
+            HAVING count(*) > CASE WHEN a.keep > 1 THEN a.keep ELSE 0 END OR sum(k.bytes) > $1 LIMIT $2
+            """, [.integer(Int64(clamping: MailboxBound.maximumBytes)), .integer(Int64(clamping: limit))])
+        let destinations = rows.map { $0.destination(0) }.compactMap(\.self)
+        for destination in destinations {
+            let answers = try await Self.execute(
+                [
+                    PostgresStatement(
+                        "SELECT id, topic FROM carillon.fit($1, $2, $3, $4)",
+                        destination.values + [.integer(Int64(clamping: MailboxBound.maximumBytes))]),
+                    announcing([destination]),
+                ], on: writer(of: destination.deviceKey))
+            let dropped = answers.first?.map { row in
+                row.bytes(0).flatMap(NotificationID.init(column:)).map {
+                    EndedNotification(id: $0, destination: destination, topic: row.text(1) ?? "", step: .dropped)
+                }
+            }
+            journal.record((dropped ?? []).compactMap(\.self))
+        }
+        return destinations.count
+    }
+
+    // MARK: Reading
+
+    package func page(
+        of device: DeviceKey,
+        after version: MailboxVersion?,
+    ) async throws(StoreError) -> MailboxPage {
+        guard mayHaveKept else { return MailboxPage(entries: try await newestEntries(of: device)) }
+        // Waits for the transactions that are storing something for the device.
+        _ = try await newestEntries(of: device)
+        // Then both kinds in one state of the database: a notification may be moved from one to the other.
+        let after = Int64(clamping: version?.number ?? 0)
+        let rows = try await read(
+            PostgresStatement(
+                assembled: Self.pageSQL,
+                device.values + [.integer(after), .integer(Int64(clamping: MailboxBound.pageCount))]))
+        let entries = try rows.map { row throws(StoreError) in
+            guard var stored = row.mailboxEntry(of: device, from: 1) else {
+                throw PostgresError.damaged("a mailbox of device \(device.device)").storeError
+            }
+            if row.bool(0) == true { stored.version = MailboxVersion(kept: stored.version.rawValue) }
+            return stored
+        }
+        guard let last = entries.last(where: \.version.isKept)?.version,
+            entries.count(where: \.version.isKept) == MailboxBound.pageCount
+        else { return MailboxPage(entries: entries) }
+        let following = try await read(
+            """
+            SELECT DISTINCT app FROM carillon.kept
+            WHERE device = $1 AND environment = $2 AND queue = 0 AND version > $3
+            """, device.values + [.integer(Int64(clamping: last.number))])
+        let apps = Set(following.map { $0.integer(0).flatMap(AppID.init(column:)) }.compactMap(\.self))
+        return MailboxPage(entries: entries, last: apps.isEmpty ? nil : last, following: apps)
+    }
+
+    private static let pageSQL = """
+        SELECT false AS is_kept, \(MailboxColumns.reading(from: "d")) FROM carillon.destination AS d
+        WHERE d.device = $1 AND d.environment = $2 AND d.expires IS NOT NULL
+        UNION ALL
+        SELECT true AS is_kept, \(MailboxColumns.reading(from: "k")) FROM (
+            SELECT * FROM carillon.kept
+            WHERE device = $1 AND environment = $2 AND queue = 0 AND version > $3 ORDER BY version LIMIT $4
+        ) AS k
+        ORDER BY 1, 3, 2
+        """
+
+    /// The newest contents of mailboxes that keep more, in their order.
+    func keptContents(of destinations: [Destination]) async throws(StoreError) -> [Destination: [StoredMailboxEntry]] {
+        guard mayHaveKept else { return [:] }
+        let rows = try await read(
+            PostgresStatement(
+                assembled: Self.keptContentsSQL,
+                destinations.values + [.integer(Int64(clamping: MailboxBound.pageCount))]))
+        var found: [Destination: [StoredMailboxEntry]] = [:]
+        for row in rows.map(\.self) {
+            guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), destinations.indices.contains(place),
+                var stored = row.mailboxEntry(of: destinations[place].deviceKey, from: 1)
+            else { throw PostgresError.damaged("a mailbox").storeError }
+            stored.version = MailboxVersion(kept: stored.version.rawValue)
+            found[destinations[place], default: []].append(stored)
+        }
+        return found
+    }
+
+    private static let keptContentsSQL = """
+        SELECT item.place, \(MailboxColumns.reading(from: "k"))
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
+            AS item (device, environment, app, place)
+        CROSS JOIN LATERAL (
+            SELECT * FROM carillon.kept
+            WHERE device = item.device AND environment = item.environment AND app = item.app AND queue = 0
+            ORDER BY version DESC LIMIT $4
+        ) AS k
+        ORDER BY item.place, k.version
+        """
+}
+
+// MARK: - Copies
+
+extension PostgresStore {
+    package func copiedKept(
+        after reference: MailboxReference?,
+        limit: Int,
+    ) async throws(StoreError) -> [StoredMailboxEntry] {
+        let start =
+            reference.map { $0.destination.values + [.integer(Int64(clamping: $0.version.number))] }
+            ?? [.integer(.min), .integer(-1), .integer(0), .integer(0)]
+        let rows = try await read(
+            PostgresStatement(
+                assembled: """
+                    SELECT device, environment, \(MailboxColumns.reading(from: "k")) FROM carillon.kept AS k
+                    WHERE (device, environment, app, version) > ($1, $2, $3, $4) AND queue = 0
+                    ORDER BY device, environment, app, version LIMIT $5
+                    """, start + [.integer(Int64(clamping: limit))]))
+        return try rows.map { row throws(StoreError) in
+            guard let device = row.integer(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
+                var stored = row.mailboxEntry(
+                    of: DeviceKey(environment: environment, device: DeviceID(column: device)), from: 2)
+            else { throw PostgresError.damaged("a mailbox").storeError }
+            stored.version = MailboxVersion(kept: stored.version.rawValue)
+            return stored
+        }
+    }
+
+    package func fill(kept entries: [StoredMailboxEntry]) async throws(StoreError) {
+        let stored = entries.map(\.entry)
+        let columns =
+            stored.map(\.destination).columns + [
+                BoundColumn("version", .integers(entries.map { Int64(clamping: $0.version.number) })),
+                BoundColumn("bytes", .integers(stored.map { Int64(clamping: $0.notification.payload.json.count) })),
+            ] + MailboxColumns.columns(of: stored)
+        _ = try await Self.execute(
+            [
+                PostgresStatement(
+                    assembled: """
+                        INSERT INTO carillon.kept (\(columns.names))
+                        SELECT * FROM unnest(\(columns.parameters()))
+                        """, columns.values),
+                // New versions must be greater than all that are in use.
+                PostgresStatement(
+                    """
+                    UPDATE carillon.destination AS d SET version = greatest(d.version, k.version)
+                    FROM (
+                        SELECT device, environment, app, max(version) AS version
+                        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+                            AS item (device, environment, app, version)
+                        GROUP BY device, environment, app
+                    ) AS k
+                    WHERE d.device = k.device AND d.environment = k.environment AND d.app = k.app
+                    """, columns.prefix(4).map(\.value)),
+            ], on: writers[0])
+    }
+}
