@@ -5,6 +5,7 @@ import { json } from "./api.js";
 import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
 import { Feed } from "./feed.js";
+import { GrantPage } from "./grant.js";
 import { Grants } from "./grants.js";
 import { DeviceNames } from "./names.js";
 import { Notifications } from "./notifications.js";
@@ -41,6 +42,7 @@ async function start() {
     send: () => new Send(feed),
     accounts: () => new Accounts(feed),
     grants: () => new Grants(),
+    grant: () => new GrantPage(),
     rehearsals: () => new Rehearsals(),
     service: () => new Service(),
   });
