@@ -78,12 +78,14 @@ def measure(tools, work, upstream, gateway):
     path, token = make_devices(upstream, work)
     connect(gateway, upstream)
     # One for the CPU, and one with a single request at a time for the latency.
+    handles, grant_token = grants.grant_paths(gateway, work, path)
     load, single = Load(REQUESTS, 2, 100), Load(max(REQUESTS // 50, 1), 1, 1)
-    rows = {name: [] for name in ("validated", "sent", "forwarded", "direct", "through")}
+    rows = {name: [] for name in ("validated", "sent", "forwarded", "granted", "direct", "through")}
     for _ in range(ROUNDS):
         rows["validated"].append(used(upstream.server, load, work, upstream.port(), path, upstream.provider_token(), "0")[0])
         rows["sent"].append(provider(tools, upstream, token))
         rows["forwarded"].append(used(gateway.server, load, work, gateway.port(), path, gateway.provider_token(), "0")[0])
+        rows["granted"].append(used(gateway.server, load, work, gateway.port(), handles, grant_token, "0")[0])
         for name, service in (("direct", upstream), ("through", gateway)):
             rows[name].append(used(service.server, single, work, service.port(), path, service.provider_token(), "0")[1])
     report("CPU of a validated push", rows["validated"], "s/100k")
@@ -92,6 +94,7 @@ def measure(tools, work, upstream, gateway):
     both = statistics.median(rows["validated"]) + statistics.median(rows["sent"])
     met = report("a forwarded push, over both", [each / both for each in rows["forwarded"]], "", 1.5)
     added = [through - direct for through, direct in zip(rows["through"], rows["direct"])]
+    met &= report("a push of a grant, over both", [each / both for each in rows["granted"]], "", 1.5)
     met &= report("latency that forwarding adds", added, "ms", 1)
     return met & grants.fairness(gateway, work, token, ROUNDS)
 
@@ -101,6 +104,7 @@ def main():
     tools.work, tools.carillon = work, os.environ.get("CARILLON", tools.carillon)
     # One device token gets all pushes of the provider library.
     os.environ["CARILLON_LIMIT_TOKEN_RATE"] = "0"
+    os.environ.update(grants.NO_RATES)
     try:
         upstream, gateway = Memory(tools, work, "upstream"), Memory(tools, work, "gateway")
         options = ("--store", "memory", "--journal", "0")

@@ -8,7 +8,7 @@ import os
 import secrets
 import subprocess
 
-from frames import Connection, fields
+from frames import DATA, END_STREAM, HEADERS, Connection, fields
 from h2load import BODY
 from service import TOPIC, provider_token
 from testing import Memory, report
@@ -60,6 +60,31 @@ class Instance:
 
 def handle_body(device_token):
     return json.dumps({"bundleID": TOPIC, "environment": "development", "token": device_token})
+
+
+def answer(connection):
+    """The frames of the answer to the newest request."""
+    for kind, flags, payload in connection.frames():
+        yield kind, payload
+        if kind in (HEADERS, DATA) and flags & END_STREAM:
+            return
+
+
+def grant_paths(gateway, work, device_paths):
+    """Makes a grant with a handle of each device token. Returns a file of paths, and a provider token of the grant."""
+    made = gateway.manage().ask("POST", "/v1/grants", {"bundleID": TOPIC, "name": "load"})
+    key, path = os.path.join(work, "load.p8"), os.path.join(work, "handles.txt")
+    with open(key, "w") as file:
+        file.write(made["privateKey"])
+    connection = Connection(gateway.port())
+    block = fields("POST", "/1/handles", ("authorization", f"bearer {made['clientKey']}"))
+    with open(device_paths) as devices, open(path, "w") as file:
+        for line in devices:
+            connection.begin(block, handle_body(line.strip().rsplit("/", 1)[1]).encode())
+            body = b"".join(payload for kind, payload in answer(connection) if kind == DATA)
+            file.write(f"/3/device/{json.loads(body)['handle']}\n")
+    connection.close()
+    return path, provider_token(key, made["keyID"], made["teamID"])
 
 
 def percentile(samples, share):

@@ -28,17 +28,21 @@ class GatewayCase(ConsoleCase):
         command.append(f"https://localhost:{self.provider.account.port}{path}")
         return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
-    def card(self, made):
-        """The selector of a grant's card."""
-        return f"[aria-labelledby=grant-{made['grant']}]"
-
-
 class GrantsTests(GatewayCase):
     def open(self, *grants):
+        """Opens the page of all grants, and waits for some of them."""
         self.console.show("#/notifications")
         self.console.show("#/grants", "Grants")
         for grant in grants:
-            self.console.wait(lambda: self.console.one(self.card(grant)))
+            self.console.wait(lambda: self.console.one(self.line(grant)))
+
+    def line(self, made):
+        """The selector of a grant's row in the table."""
+        return f".grants .row[data-key={made['grant']}]"
+
+    def open_one(self, made, name):
+        self.console.show("#/notifications")
+        self.console.show(f"#/grant/{made['grant']}", name)
 
     def test_a_grant_is_shown_with_its_limits_and_numbers(self):
         made = self.make(
@@ -47,39 +51,110 @@ class GrantsTests(GatewayCase):
         self.ask("/1/handles", {
             "bundleID": self.app, "environment": "development", "token": "5a" * 32}, made["clientKey"])
         self.open(made)
-        card = self.card(made)
+        for text in [INJECTIONS[1], self.app, "1 of 7", "Active"]:
+            self.console.wait_for_text(text, self.line(made))
+        self.check_nothing_harmful()
+        self.check_readable()
+        self.console.one(self.line(made) + " a").click()
         for text in [
-            INJECTIONS[1], made["grant"], self.app, f"key ID {made['keyID']}", "20 a second", "50,000 a day",
-            "encrypted payloads only", "priority 5, 10", "2,000 bytes", "1 of 7", "0 notifications", "nothing sent yet",
+            INJECTIONS[1], made["grant"], self.app, made["keyID"], "20 a second", "50,000 a day", "encrypted payloads only",
+            "priority 5, 10", "2,000 bytes", "1 of 7", "0 notifications", "nothing sent yet",
         ]:
-            self.console.wait_for_text(text, card)
+            self.console.wait_for_text(text)
         # The client key and the key of the instance are not shown.
         self.assertNotIn(made["clientKey"], self.driver.page_source)
         self.check_nothing_harmful()
         self.check_names()
         self.check_readable()
 
+    def test_a_thousand_grants_are_searched_sorted_and_filtered(self):
+        made = [self.make(f"many-{number:04}", daily=number + 1) for number in range(1000)]
+        self.ask("/1/handles", {
+            "bundleID": self.app, "environment": "development", "token": "5a" * 32}, made[700]["clientKey"])
+        self.service.manage("PATCH", f"/v1/grants/{made[500]['grant']}", {"suspended": True})
+        self.open()
+        self.console.write("search", "MANY-")
+        self.console.wait(lambda: self.console.one(".count").text.startswith("1,000"))
+        self.console.choose("sort", "name")
+        self.console.wait(lambda: self.console.titles()[:2] == ["many-0000", "many-0001"])
+        # Only the rows in sight are elements of the page.
+        self.assertLess(len(self.console.all(".grants .row")), 100)
+        self.console.choose("sort", "handles")
+        self.console.wait(lambda: self.console.titles()[0] == "many-0700")
+        self.console.choose("which", "suspended")
+        self.console.wait(lambda: self.console.titles() == ["many-0500"])
+        self.console.choose("which", "all")
+        self.console.write("search", made[300]["grant"])
+        self.console.wait(lambda: self.console.titles() == ["many-0300"])
+        self.console.write("search", "nobody has this")
+        self.console.wait_for_text("No grant matches")
+
+    def test_a_grant_is_changed(self):
+        made = self.make("before", rate=5, daily=9)
+        self.open_one(made, "before")
+        self.console.press("Change")
+        self.console.wait(lambda: self.console.one("dialog [name=rate]").get_property("value") == "5")
+        self.console.write("name", "after", "dialog")
+        self.console.write("rate", "7", "dialog")
+        self.console.write("daily", "", "dialog")
+        self.console.choose("registration", "code")
+        self.console.press("Change the grant", "dialog")
+        self.console.wait(lambda: self.console.all("dialog") == [])
+        for text in ["after", "7 a second", "registration by code"]:
+            self.console.wait_for_text(text)
+        grant = self.grant(made)
+        self.assertEqual((grant["name"], grant["rate"], grant.get("daily"), grant["registration"]), ("after", 7, None, "code"))
+
+    def test_keys_are_replaced(self):
+        made = self.make("keys")
+        self.open_one(made, "keys")
+        self.console.wait_for_text(made["keyID"])
+        self.console.press("Add a key")
+        self.console.press("Add the key", "dialog")
+        self.console.wait_for_text("PRIVATE KEY", "dialog")
+        self.console.press("Close", "dialog")
+        self.console.wait(lambda: self.console.all("dialog") == [])
+        self.console.one(f"[aria-label='End {made['keyID']}']").click()
+        self.console.press("End the key", "dialog")
+        self.console.wait(lambda: made["keyID"] not in self.console.text())
+        self.console.press("Add a client key")
+        self.console.press("Add the client key", "dialog")
+        self.console.wait_for_text("ck_", "dialog code")
+        self.console.press("Close", "dialog")
+        self.console.wait(lambda: self.console.all("dialog") == [])
+        self.assertEqual([key["kind"] for key in self.grant(made)["keys"]], ["provider", "client", "client"])
+
+    def test_a_handle_is_removed(self):
+        made = self.make("handles")
+        handle = self.ask("/1/handles", {
+            "bundleID": self.app, "environment": "development", "token": "5a" * 32}, made["clientKey"])["handle"]
+        self.open_one(made, "handles")
+        self.console.wait_for_text(handle)
+        self.console.one(f"[aria-label='Remove {handle}']").click()
+        self.console.press("Remove the handle", "dialog")
+        self.console.wait(lambda: handle not in self.console.text())
+        self.assertEqual(self.grant(made)["handles"], 0)
+
     def test_a_grant_is_suspended_resumed_and_revoked(self):
         made = self.make("chat.example.org")
-        self.open(made)
-        card = self.card(made)
-        self.console.press("Suspend", card)
+        self.open_one(made, "chat.example.org")
+        self.console.press("Suspend")
         self.console.wait_for_text("403 InvalidProviderToken", "dialog")
         # Nothing happens until it is confirmed.
         self.assertFalse(self.grant(made)["suspended"])
         self.console.press("Suspend the grant", "dialog")
-        self.console.wait_for_text("Suspended", card)
+        self.console.wait_for_text("Suspended", ".grant .badge")
         self.assertTrue(self.grant(made)["suspended"])
-        self.console.press("Resume", card)
+        self.console.press("Resume")
         self.console.press("Resume the grant", "dialog")
-        self.console.wait(lambda: self.console.button("Suspend", card))
+        self.console.wait(lambda: self.console.button("Suspend"))
         self.assertFalse(self.grant(made)["suspended"])
-        self.console.press("Revoke", card)
+        self.console.press("Revoke")
         self.console.wait_for_text("It cannot be undone", "dialog")
         self.console.press("Revoke the grant", "dialog")
-        self.console.wait_for_text("Revoked", card)
+        self.console.wait_for_text("Revoked", ".grant .badge")
         self.assertIn("revoked", self.grant(made))
-        self.assertEqual(self.console.all(f"{card} button"), [])
+        self.assertEqual([each.text for each in self.console.all(".grant button")], [])
 
     def test_an_instance_is_invited(self):
         self.open()
@@ -99,8 +174,8 @@ class GrantsTests(GatewayCase):
         public = subprocess.run(["openssl", "pkey", "-pubout"], input=key, stdout=subprocess.PIPE, check=True).stdout.decode()
         made = self.ask("/1/grants", {"code": code, "publicKey": public})
         self.open(made)
-        self.console.wait_for_text(INJECTIONS[2], self.card(made))
-        self.console.wait_for_text("3 a second", self.card(made))
+        self.console.wait_for_text(INJECTIONS[2], self.line(made))
+        self.console.wait_for_text("3 a second", self.line(made))
 
     def test_a_mistake_is_said_where_it_was_made(self):
         self.open()

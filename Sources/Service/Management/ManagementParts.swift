@@ -12,6 +12,7 @@ package struct ManagementParts: Sendable {
     package let invitations: any Invitations
     package let grants: any GrantStore
     package let grantMeter: GrantMeter
+    package let grantUpkeep: GrantUpkeep
     package let registrations: any Registrations
     package let switchboard: any Switchboard
     package let broadcasts: Broadcasts
@@ -59,6 +60,7 @@ package struct ManagementParts: Sendable {
         invitations: any Invitations,
         grants: any GrantStore,
         grantMeter: GrantMeter,
+        grantUpkeep: GrantUpkeep,
         registrations: any Registrations,
         switchboard: any Switchboard,
         broadcasts: Broadcasts,
@@ -86,6 +88,7 @@ package struct ManagementParts: Sendable {
         self.invitations = invitations
         self.grants = grants
         self.grantMeter = grantMeter
+        self.grantUpkeep = grantUpkeep
         self.registrations = registrations
         self.switchboard = switchboard
         self.broadcasts = broadcasts

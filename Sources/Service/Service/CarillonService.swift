@@ -103,6 +103,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.providers.forwarder.run(self.base.store) }
             group.addTask { await self.providers.heldSender.run() }
             group.addTask { await self.grants.meter.run() }
+            group.addTask { await self.grants.upkeep.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }

@@ -196,8 +196,8 @@ package struct HeldSender: Sendable {
         guard answer.status == 410, let handle = push.handle,
             let reason = answer.reason.flatMap(Rejection.Reason.init(rawValue:))
         else { return }
-        let moment = answer.timestamp.map { Timestamp(milliseconds: $0) } ?? clock.time
-        try await grants.end(handle, HandleEnd(reason: reason, moment: moment))
+        let moment = answer.timestamp.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) } ?? clock.time
+        try await grants.end(handle, HandleEnd(reason: reason, moment: moment, noted: clock.time))
     }
 
     /// What becomes of a notification after an attempt.

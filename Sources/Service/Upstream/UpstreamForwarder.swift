@@ -95,18 +95,23 @@ package final class UpstreamForwarder: Forwarding {
         state.withLock { $0.accounts = accounts }
         // It also waits for the ends of pools, so that these come before the end of the event loops.
         await withDiscardingTaskGroup { group in
-            var active: Set<GrantID> = []
+            var known: GrantTable?
             for await snapshot in accounts.changes() {
                 open(snapshot)
                 for pool in forget(allBut: snapshot) { group.addTask { await pool.shutDown() } }
-                let nowActive = Set(snapshot.grants.values.filter(\.isActive).map(\.id))
-                let ended = Set(active.subtracting(nowActive).map(\.rawValue))
-                active = nowActive
+                let ended = known.map { Self.ended($0, snapshot.grants) } ?? []
+                known = snapshot.grants
                 if !ended.isEmpty {
                     for pool in state.withLock({ Array($0.pools.values) }) { pool.giveUpWaiting(of: ended) }
                 }
             }
         }
+    }
+
+    /// The grants that were active before and are not any more. Looks at all grants only if there may be such a one.
+    private static func ended(_ before: GrantTable, _ now: GrantTable) -> Set<String> {
+        guard before.losses != now.losses else { return [] }
+        return Set(before.values.filter { $0.isActive && now[$0.id]?.isActive != true }.map(\.id.rawValue))
     }
 
     private func open(_ snapshot: AccountsSnapshot) {

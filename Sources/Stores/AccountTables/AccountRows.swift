@@ -63,7 +63,7 @@ package enum AccountRows {
     ) throws {
         switch change {
         case .createTeam(let team): try insert(team, Team.table, transaction)
-        case .deleteTeam, .deleteApp: try writeRemovals(from: before, to: after, transaction)
+        case .deleteTeam, .deleteApp, .removeRevokedGrants: try writeRemovals(from: before, to: after, transaction)
         case .createApps(let bundleIDs, let team):
             for app in App.numbered(bundleIDs, of: team, from: appID) { try insert(app, App.table, transaction) }
         case .setBroadcasts(let bundleID, _), .setKeep(let bundleID, _):
@@ -71,8 +71,11 @@ package enum AccountRows {
         case .createKey(let key): try insert(key, TeamKey.table, transaction)
         case .revokeKey, .revokeGrant:
             // Keys and grants that have the same public key are revoked together.
-            for key in after.keys.values where before.keys[key.id] != key { try update(key, transaction) }
-            for grant in after.grants.values where before.grants[grant.id] != grant { try update(grant, transaction) }
+            let keys = after.keys.values.filter { before.keys[$0.id] != $0 }
+            for key in keys { try update(key, transaction) }
+            var grants = Set(keys.compactMap { after.grant(withPublicKey: $0.publicKey)?.id })
+            if case .revokeGrant(let id, _) = change { grants.insert(id) }
+            for id in grants { try update(after.grants[id], transaction) }
         case .createCertificate(let certificate): try insert(certificate, TeamCertificate.table, transaction)
         case .revokeCertificate(let serial, let moment):
             try transaction.run(
@@ -99,8 +102,12 @@ package enum AccountRows {
             let bundleID = upstream.place.bundleID
             if after.apps[bundleID] != before.apps[bundleID] { try update(after.apps[bundleID], transaction) }
         case .removeUpstream(let place): try remove(place, transaction)
-        case .createGrant(let grant): try insert(grant, Grant.table, transaction)
+        case .createGrant(let grant, _): try insert(grant, Grant.table, transaction)
         case .changeGrant(let grant): try update(after.grants[grant.id], transaction)
+        case .addGrantKey(let id, _), .addGrantClientKey(let id, _): try update(after.grants[id], transaction)
+        case .endGrantKey(let id, let key):
+            if let ended = before.grants[id]?.providerKey(key) { try writeRevoked(ended.publicKey, transaction) }
+            try update(after.grants[id], transaction)
         }
     }
 
@@ -170,12 +177,13 @@ package enum AccountRows {
             }
         }
         for place in before.upstreams.keys where after.upstreams[place] == nil { try remove(place, transaction) }
-        for (id, grant) in before.grants where after.grants[id] == nil {
+        for grant in before.grants.values where after.grants[grant.id] == nil {
             for table in ["gateway_grant", "grant_day", "grant_answer"] {
                 let column = table == "gateway_grant" ? "id" : "grant_id"
-                try transaction.run("DELETE FROM \(.sql(table)) WHERE \(.sql(column)) = \(id.rawValue)")
+                try transaction.run("DELETE FROM \(.sql(table)) WHERE \(.sql(column)) = \(grant.id.rawValue)")
             }
-            if grant.revoked != nil { try writeRevoked(grant.publicKey, transaction) }
+            guard grant.revoked != nil else { continue }
+            for key in grant.providerKeys.all { try writeRevoked(key.publicKey, transaction) }
         }
         for app in before.apps.values where after.app(app.id) == nil {
             try transaction.run("DELETE FROM app WHERE id = \(Int64(app.id.rawValue))")

@@ -69,7 +69,8 @@ extension AppUpstream {
 
 extension Grant {
     static let table = Table<Grant>(
-        "gateway_grant", Grant.init,
+        "gateway_grant",
+        Grant.init(id:bundleID:team:name:key:publicKey:clientKey:limits:isSuspended:made:revoked:keys:),
         Column("id", type: .rawText(), \.id),
         Column("bundle_id", type: .rawText(), \.bundleID),
         Column("team", type: .rawText(), \.team),
@@ -80,7 +81,8 @@ extension Grant {
         Column("limits", type: .json(), \.limits),
         Column("suspended", type: .bool, \.isSuspended),
         Column("made", type: .moment, \.made),
-        Column("revoked", type: .optional(.moment), \.revoked))
+        Column("revoked", type: .optional(.moment), \.revoked),
+        Column("keys", type: .optional(.json()), \.storedKeys))
 }
 
 extension StoredHandle {
@@ -92,7 +94,8 @@ extension StoredHandle {
         Column("environment", type: .environment, \.environment),
         Column("token", type: .bytes, \.token),
         Column("registered", type: .moment, \.registered),
-        Column("ended_reason", "ended", type: .optional(.handleEnd), \.end))
+        Column("made", type: .optional(.moment), \.firstRegistered),
+        Column("ended_reason", "ended", "ended_noted", type: .optional(.handleEnd), \.end))
 }
 
 extension GrantInvitation {
@@ -235,11 +238,15 @@ extension ColumnType<Handle> {
 
 extension ColumnType<HandleEnd> {
     static let handleEnd = ColumnType(
-        [.text, .integer], values: { [.text($0.reason.rawValue), .integer($0.moment.column)] },
+        [.text, .integer, .integer],
+        values: { [.text($0.reason.rawValue), .integer($0.moment.column), .integer($0.noted.column)] },
         read: { row, column in
             guard let reason = row.text(column).flatMap(Rejection.Reason.init(rawValue:)),
                 let moment = row.integer(column + 1)
             else { return nil }
-            return HandleEnd(reason: reason, moment: Timestamp(column: moment))
+            // A node of an earlier release does not write the last column.
+            return HandleEnd(
+                reason: reason, moment: Timestamp(column: moment),
+                noted: row.integer(column + 2).map(Timestamp.init(column:)))
         })
 }

@@ -13,7 +13,7 @@ enum PostgresSchema {
     static let migrations: [[StaticString]] = [
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
-        grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications,
+        grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go
@@ -37,6 +37,32 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX IF NOT EXISTS used_invitation_by_expiry ON carillon.used_invitation (expires)",
+    ]
+
+    /// Nodes of the release before know nothing of this: they accept no second key of a grant, ask for no code, and count
+    /// handles that have ended.
+    private static let handleAges: [StaticString] = [
+        // keys: JSON with what replaces the grant's first keys, or stands beside them; NULL until there is any.
+        "ALTER TABLE carillon.gateway_grant ADD COLUMN keys bytea",
+        // made: when the handle was made; NULL if it was never registered again, or was made before this column.
+        // ended_noted: when the service learnt of the end; NULL if a node of the release before has written it.
+        "ALTER TABLE carillon.handle ADD COLUMN made bigint, ADD COLUMN ended_noted bigint",
+        // From now on, handles that have ended are not counted.
+        "DELETE FROM carillon.handle_count",
+        """
+        INSERT INTO carillon.handle_count (grant_id, handles)
+            SELECT grant_id, count(*) FROM carillon.handle WHERE ended IS NULL GROUP BY grant_id
+        """,
+        // The codes with which handles were registered. digest: SHA-256 of the code's jti.
+        """
+        CREATE TABLE carillon.grant_code (
+            grant_id text NOT NULL,
+            digest bytea NOT NULL,
+            expires bigint NOT NULL,
+            PRIMARY KEY (grant_id, digest)
+        )
+        """,
+        "CREATE INDEX grant_code_by_expiry ON carillon.grant_code (expires)",
     ]
 
     private static let first: [StaticString] = [

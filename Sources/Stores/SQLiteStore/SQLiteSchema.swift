@@ -41,6 +41,9 @@ enum SQLiteSchema {
         migrator.registerMigration("kept notifications") { database in
             try database.execute(sql: keptNotifications)
         }
+        migrator.registerMigration("handle ages") { database in
+            try database.execute(sql: handleAges)
+        }
         return migrator
     }
 
@@ -291,6 +294,29 @@ enum SQLiteSchema {
             environment, device, app, queue, version, bytes, id, collapse_id
         );
         CREATE INDEX kept_by_expiry ON kept (expires);
+        """
+
+    private static let handleAges = """
+        -- keys: JSON with what replaces the grant's first keys, or stands beside them; NULL until there is any.
+        ALTER TABLE gateway_grant ADD COLUMN keys BLOB;
+
+        -- made: when the handle was made; NULL if it was never registered again, or was made before this column.
+        -- ended_noted: when the service learnt of the end; NULL if that was before this column.
+        ALTER TABLE handle ADD COLUMN made INTEGER;
+        ALTER TABLE handle ADD COLUMN ended_noted INTEGER;
+        -- From now on, handles that have ended are not counted.
+        DELETE FROM handle_count;
+        INSERT INTO handle_count (grant_id, handles)
+            SELECT grant_id, count(*) FROM handle WHERE ended IS NULL GROUP BY grant_id;
+
+        -- The codes with which handles were registered. digest: SHA-256 of the code's jti.
+        CREATE TABLE grant_code (
+            grant_id TEXT NOT NULL,
+            digest BLOB NOT NULL,
+            expires INTEGER NOT NULL,
+            PRIMARY KEY (grant_id, digest)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX grant_code_by_expiry ON grant_code (expires);
         """
 
     private static let grants = """

@@ -168,7 +168,7 @@ package final class SQLiteStore: Sendable {
             connections, maximumPendingItems: maximumPendingItems,
             maximumLogBytes: DatabaseOpening.maximumLogBytes, files: files?.database,
             ended: { writing.transactionEnded() })
-        grantStore = SQLGrantStore(SQLiteDatabase(connections, commits: commits))
+        grantStore = CachedGrantStore(SQLGrantStore(SQLiteDatabase(connections, commits: commits)))
     }
 
     /// Reads on a connection for readers.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Crypto
+import Delivery
 import Foundation
 import HTTPAPIClient
 import Management
@@ -18,17 +19,31 @@ struct GrantCommand: AsyncParsableCommand {
             """,
         subcommands: [
             Create.self, ListCommand<ManagementMessages.Grant>.self, ShowCommand<ManagementMessages.Grant>.self,
-            Suspend.self, Resume.self, RemoveCommand<ManagementMessages.Grant>.self, Invite.self,
+            Set.self, Suspend.self, Resume.self, RemoveCommand<ManagementMessages.Grant>.self, Key.self, Handles.self,
+            Handle.self, Invite.self,
         ])
 
-    /// The options that limit a grant.
-    struct Limits: ParsableArguments {
+    /// The options of a new grant.
+    struct NewGrant: ParsableArguments {
         @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
         var bundleID: String
 
         @Option(help: "The instance's name, for people.")
         var name: String
 
+        @OptionGroup var limits: Limits
+
+        func validate() throws { try limits.check(from: 1) }
+
+        func message(_ publicKey: String?) throws -> ManagementMessages.NewGrant {
+            var grant = ManagementMessages.NewGrant(bundleID: bundleID, name: name, publicKey: publicKey)
+            try limits.set(&grant.limits)
+            return grant
+        }
+    }
+
+    /// The options that limit a grant.
+    struct Limits: ParsableArguments {
         @Option(
             name: .customLong("topic"),
             help: "A topic of the app that it may send to (repeatable); all of them if it is not given.")
@@ -61,22 +76,29 @@ struct GrantCommand: AsyncParsableCommand {
         var expires: String?
 
         @Flag(
-            name: .customLong("encrypted-only"),
+            name: .customLong("encrypted-only"), inversion: .prefixedNo,
             help: "It may send nothing but one encrypted text beside an aps dictionary that says nothing.")
-        var encryptedOnly = false
+        var encryptedOnly: Bool?
 
-        @Option(name: .customLong("maximum-handles"), help: "How many handles it may have.")
+        @Option(name: .customLong("maximum-handles"), help: "How many active handles it may have.")
         var maximumHandles: Int?
 
-        func validate() throws {
+        @Option(
+            help: ArgumentHelp(
+                "open, or code: the registration of a handle needs a code that the instance signs, and that counts once.",
+                valueName: "open|code"))
+        var registration: GrantRegistration?
+
+        /// - Parameter least: 0 if 0 removes a limit.
+        func check(from least: Int) throws {
             let numbers: [(String, Int?)] = [
                 ("--rate", rate), ("--burst", burst), ("--daily", daily), ("--payload-bytes", payloadBytes),
                 ("--maximum-handles", maximumHandles),
             ]
             for (option, number) in numbers {
-                if let number, number < 1 { throw ValidationError("\(option) takes a number from 1 on.") }
+                if let number, number < least { throw ValidationError("\(option) takes a number from \(least) on.") }
             }
-            if let expires { _ = try Self.milliseconds(expires) }
+            if let expires, least > 0 || expires != "0" { _ = try Self.milliseconds(expires) }
         }
 
         static func milliseconds(_ text: String) throws -> UInt64 {
@@ -89,17 +111,17 @@ struct GrantCommand: AsyncParsableCommand {
             return UInt64(seconds * 1000)
         }
 
-        func message(_ publicKey: String?) throws -> ManagementMessages.NewGrant {
-            var grant = ManagementMessages.NewGrant(bundleID: bundleID, name: name, publicKey: publicKey)
-            grant.limits.topics = topics.isEmpty ? nil : topics
-            grant.limits.pushTypes = pushTypes.isEmpty ? nil : pushTypes
-            grant.limits.priorities = priorities.isEmpty ? nil : priorities
-            (grant.limits.rate, grant.limits.burst, grant.limits.daily) = (rate, burst, daily)
-            grant.limits.payloadBytes = payloadBytes
-            grant.limits.expires = try expires.map(Self.milliseconds)
-            grant.limits.encryptedOnly = encryptedOnly ? true : nil
-            grant.limits.maximumHandles = maximumHandles
-            return grant
+        /// What was given. An empty text, and the priority 0, stand for an empty list, which removes a limit.
+        func set(_ limits: inout ManagementMessages.GrantBounds) throws {
+            limits.topics = topics.isEmpty ? nil : topics.filter { !$0.isEmpty }
+            limits.pushTypes = pushTypes.isEmpty ? nil : pushTypes.filter { !$0.isEmpty }
+            limits.priorities = priorities.isEmpty ? nil : priorities.filter { $0 != 0 }
+            (limits.rate, limits.burst, limits.daily) = (rate, burst, daily)
+            limits.payloadBytes = payloadBytes
+            limits.expires = try expires.map { $0 == "0" ? 0 : try Self.milliseconds($0) }
+            limits.encryptedOnly = encryptedOnly
+            limits.maximumHandles = maximumHandles
+            limits.registration = registration?.rawValue
         }
     }
 
@@ -112,7 +134,7 @@ struct GrantCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var limits: Limits
+        @OptionGroup var grant: NewGrant
 
         @Option(help: "The folder for AuthKey_<key ID>.p8.")
         var out: String?
@@ -141,7 +163,7 @@ struct GrantCommand: AsyncParsableCommand {
         }
 
         private func register(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.GrantMade {
-            try await common.management().ask(.POST, "/v1/grants", limits.message(key.pemRepresentation))
+            try await common.management().ask(.POST, "/v1/grants", grant.message(key.pemRepresentation))
         }
 
         private func report(_ made: ManagementMessages.GrantMade, path: String?) {
@@ -201,11 +223,11 @@ struct GrantCommand: AsyncParsableCommand {
             discussion: "The instance sends the code and its public key to the provider port: docs/gateway.md.")
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var limits: Limits
+        @OptionGroup var grant: NewGrant
 
         func run() async throws {
             let made: ManagementMessages.GrantInvitationMade = try await common.management().ask(
-                .POST, "/v1/grant-invitations", limits.message(nil))
+                .POST, "/v1/grant-invitations", grant.message(nil))
             common.output.print(made, "\(made.code)  until \(shown(made.expires))")
         }
     }
@@ -235,8 +257,9 @@ extension ManagementMessages.Grant: RemovableItem {
         ].compactMap { $0 }.joined(separator: ", ")
         return [
             grant, name, bundleID, state, limited.isEmpty ? "no limits" : limited, "\(handles) handles",
+            limits.registration == GrantRegistration.code.rawValue ? "registration by code" : nil,
             answers.isEmpty ? "nothing sent" : "sent: \(answers)",
-        ].joined(separator: "  ")
+        ].compactMap { $0 }.joined(separator: "  ")
     }
 
     static func line(_ revoked: ManagementMessages.Grant) -> String { "Revoked the grant \(revoked.grant)." }

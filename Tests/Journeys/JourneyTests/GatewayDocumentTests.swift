@@ -88,13 +88,40 @@ import Testing
                 try await publisher.run(
                     try Self.block("/1/handles"), ["CLIENT_KEY": values[0], "DEVICE_TOKEN": try await deviceToken()]))
             let handle = try #require(answer["handle"]?.text)
-            let path = values[3].hasPrefix("/") ? values[3] : publisher.folder + "/" + values[3]
-            let token = try Provider(teamID: values[1], keyID: values[2], keyFile: path).token()
             let send = try Self.block("/3/device/").replacing(
                 "carillon send", with: "carillon send --ca carillon-data/ca.pem")
-            _ = try await publisher.run(send, ["TOKEN": token, "KEY_ID": values[2], "HANDLE": handle])
+            _ = try await publisher.run(send, ["KEY_ID": values[2], "HANDLE": handle])
             let shown = try await publisher.run("carillon grant show \(try #require(grant["grant"]?.text)) --json")
             #expect(try FoundationJSON(shown)["sent"] == ["200": 2])
+        }
+    }
+
+    @Test func `A grant is changed, its key is replaced, and a code registers a handle once`() async throws {
+        try await withPublisher { publisher in
+            _ = try await publisher.run(try Self.block("carillon team create"))
+            let create = try Self.block("carillon grant create").trimmingCharacters(in: .whitespacesAndNewlines)
+            let made = try FoundationJSON(try await publisher.run(create + " --registration code --json"))
+            var values = ["DEVICE_TOKEN": String(repeating: "5a", count: 32)]
+            for (name, member) in [("GRANT", "grant"), ("KEY_ID", "keyID"), ("CLIENT_KEY", "clientKey")] {
+                values[name] = try #require(made[member]?.text)
+            }
+            let code = try Self.block("b64()").split(separator: "\n")[0] + "\n" + Self.block("CLAIMS=")
+            values["CODE"] = try await publisher.run(code + "printf %s $CODE", values)
+            let register = try Self.block("/1/handles").replacing(#"\"token\""#, with: #"\"code\":\"$CODE\",\"token\""#)
+            #expect(try FoundationJSON(try await publisher.run(register, values))["handle"] != nil)
+            let again = try await publisher.run("\(register.trimmingCharacters(in: .newlines)) || true", values)
+            #expect(again.contains("used before"))
+
+            let changed = try await publisher.run(
+                try Self.block("carillon grant set") + "carillon grant show $GRANT --json", values)
+            let lines = changed.split(separator: "\n")
+            let shown = try FoundationJSON(String(try #require(lines.last)))
+            #expect(shown["rate"] == 50 && shown["daily"] == nil && shown["topics"] == nil)
+            let keys = try await publisher.run(
+                try Self.block("carillon grant key add") + "carillon grant show $GRANT --json", values)
+            let last = try FoundationJSON(String(try #require(keys.split(separator: "\n").last)))
+            #expect(last["keyID"]?.text != values["KEY_ID"])
+            #expect(FileManager.default.fileExists(atPath: publisher.folder + "/AuthKey_new.p8"))
         }
     }
 

@@ -39,5 +39,33 @@
                 try await wait(while: try await send(two, instance, handle) != 403)
             }
         }
+
+        @Test func `A second key reaches the other node, one that has ended stops there, and a code counts once`()
+            async throws
+        {
+            try await TwoServices.run { one, two in
+                let instance = try await one.makeGrant { $0.registration = "code" }
+                let token = try await one.makeDeviceToken()
+                let code = try instance.code()
+                let handle = try await one.makeHandle(token, instance.clientKey, code: code)
+                // The other node learns of the grant within a second.
+                while try await send(two, instance, handle) != 200 {}
+                let again = try await two.askForHandle(token, instance.clientKey, code: code)
+                #expect(again.status == 403 && again.body.contains("used before"))
+                #expect(try await two.makeHandle(token, instance.clientKey, code: try instance.code()) == handle)
+
+                let second = try await one.addKey(to: instance)
+                let client = try await two.connectProvider()
+                let push = WirePush(
+                    token: handle, topic: two.bundleID,
+                    authorization: try second.token())
+                while try await client.send(push).status != 200 {}
+                #expect(try await one.ask("DELETE", "/v1/grants/\(instance.grant)/keys/\(second.keyID)").status == 200)
+                // On the live connection too.
+                while try await client.send(push).reason != "InvalidProviderToken" {}
+                #expect(try await send(two, instance, handle) == 200)
+                await client.close()
+            }
+        }
     }
 #endif

@@ -176,6 +176,10 @@
                 name: "Gr\u{0}ant", key: try #require(KeyID(rawValue: "GRANTKEY01")), publicKey: [9, 9],
                 clientKey: "ck_1", limits: limits, made: later(1))
             _ = try await store.apply(.createGrant(grant))
+            let key = GrantProviderKey(
+                id: try #require(KeyID(rawValue: "GRANTKEY02")), publicKey: [8, 9], made: later(2))
+            _ = try await store.apply(.addGrantKey(grant.id, key))
+            _ = try await store.apply(.addGrantClientKey(grant.id, GrantClientKeyEntry(text: "ck_2", made: later(3))))
             let handles = try (0..<250 as Range<UInt8>).map { number in
                 StoredHandle(
                     handle: try #require(Handle([number] + Array(repeating: 1, count: 31))), grant: grant.id, app: app,
@@ -183,7 +187,8 @@
             }
             try await store.grantStore.put(handles, limit: 1000)
             try await store.grantStore.end(
-                handles[3].handle, HandleEnd(reason: .unregistered, moment: Timestamp(milliseconds: .max)))
+                handles[3].handle,
+                HandleEnd(reason: .unregistered, moment: Timestamp(milliseconds: .max), noted: later(4)))
             let count = GrantCount(grant: grant.id, sent: 5, answers: ["200": 4, "Unregistered": 1])
             _ = try await store.grantStore.add([count], on: 20_000)
             try await store.grantStore.invite(

@@ -64,6 +64,44 @@ import Testing
         }
     }
 
+    @Test func `A development token of an app without a development upstream is told so`() async throws {
+        try await TestService.runInMemory { test in
+            let document = ManagementMessages.NewUpstream(
+                url: "https://127.0.0.1:1", authority: nil, credentials: try GatewayRig.ownKey())
+            let _: ManagementMessages.Upstream = try await test.administer(
+                "PUT", "/v1/apps/\(test.bundleID)/upstreams/production", document)
+            let instance = try await test.makeGrant()
+            let made = try await test.askForHandle(GatewayRig.token, instance.clientKey)
+            #expect(made.status == 200 && made.body.contains("no upstream in the development environment"))
+            let handle = try await test.makeHandle(GatewayRig.token, instance.clientKey)
+            let client = try await test.connectProvider()
+            let answer = try await client.send(
+                WirePush(token: handle, topic: test.bundleID, authorization: try instance.token()))
+            await client.close()
+            #expect(
+                answer.reason == "BadDeviceToken" && answer.body.contains("no upstream in the development environment"))
+            let own = try await test.askForHandle(test.makeDeviceToken(), instance.clientKey)
+            #expect(own.status == 200 && !own.body.contains("detail"))
+        }
+    }
+
+    @Test func `A handle that the upstream has ended is listed as ended and does not count`() async throws {
+        try await GatewayRig.run(script: { request, connection in
+            connection.answer(request.stream, status: 410, reason: "Unregistered", timestamp: 4_000_000_000_000)
+        }) { rig in
+            let instance = try await rig.gateway.makeGrant { $0.maximumHandles = 1 }
+            let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)
+            #expect(try await send(rig, instance, handle).status == 410)
+            // It is remembered after the answer.
+            let path = "/v1/grants/\(instance.grant)/handles?state=ended"
+            while try await !rig.gateway.ask("GET", path).text.contains(handle) {}
+            #expect(try await rig.gateway.grant(instance.grant).handles == 0)
+            _ = try await rig.gateway.makeHandle(String(repeating: "5b", count: 32), instance.clientKey)
+            let again = try await rig.gateway.askForHandle(GatewayRig.token, instance.clientKey)
+            #expect(again.status == 403, "A handle that comes back needs room again.")
+        }
+    }
+
     @Test func `A 410 is remembered until the app registers the token again`() async throws {
         try await GatewayRig.run(script: { request, connection in
             connection.answer(request.stream, status: 410, reason: "Unregistered", timestamp: 4_000_000_000_000)

@@ -26,16 +26,16 @@ extension StoreContract {
         Promise("an invitation for a grant expires", grantInvitationExpires),
     ]
 
-    private static func id(_ text: String) throws -> GrantID {
+    static func id(_ text: String) throws -> GrantID {
         try #require(GrantID(rawValue: "g_" + text + String(repeating: "a", count: 16 - text.count)))
     }
 
-    private static func keyID(_ text: String) throws -> KeyID {
+    static func keyID(_ text: String) throws -> KeyID {
         try #require(KeyID(rawValue: text + String(repeating: "A", count: 10 - text.count)))
     }
 
     /// Makes a team with an app, and a grant that is not stored.
-    private static func newGrant(_ ports: Ports, _ name: String = "one") async throws -> Grant {
+    static func newGrant(_ ports: Ports, _ name: String = "one") async throws -> Grant {
         let team = try Samples.team()
         let bundleID = try Samples.bundleID("com.example.app")
         if ports.accounts.current.apps[bundleID] == nil {
@@ -48,13 +48,13 @@ extension StoreContract {
             made: Samples.moment)
     }
 
-    private static func grant(_ ports: Ports, _ name: String = "one") async throws -> Grant {
+    static func grant(_ ports: Ports, _ name: String = "one") async throws -> Grant {
         let grant = try await newGrant(ports, name)
         _ = try await ports.accounts.apply(.createGrant(grant))
         return grant
     }
 
-    private static func handle(
+    static func handle(
         _ byte: UInt8,
         of grant: Grant,
         registered: Timestamp = Samples.moment,
@@ -64,7 +64,7 @@ extension StoreContract {
             app: AppID(rawValue: 1), environment: .production, token: [byte, 0, 1], registered: registered)
     }
 
-    private static func stored(_ ports: Ports, _ handle: StoredHandle) async throws -> StoredHandle? {
+    static func stored(_ ports: Ports, _ handle: StoredHandle) async throws -> StoredHandle? {
         try await ports.grants.handles([handle.handle])[0]
     }
 
@@ -189,8 +189,9 @@ extension StoreContract {
     private static func countsHandleOnce(_ ports: Ports) async throws {
         let grant = try await grant(ports)
         try await ports.grants.put([try handle(1, of: grant)], limit: 1)
-        let again = try handle(1, of: grant, registered: Samples.later)
+        var again = try handle(1, of: grant, registered: Samples.later)
         try await ports.grants.put([again], limit: 1)
+        again.firstRegistered = Samples.moment
         #expect(try await stored(ports, again) == again)
         #expect(try await ports.grants.handleCounts() == [grant.id: 1])
     }
@@ -217,6 +218,7 @@ extension StoreContract {
         #expect(try await stored(ports, handle) == handle)
         handle.end = nil
         try await ports.grants.put([handle], limit: 1)
+        handle.firstRegistered = handle.registered
         #expect(try await stored(ports, handle) == handle)
     }
 

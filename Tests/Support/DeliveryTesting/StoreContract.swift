@@ -80,6 +80,7 @@ package struct StoreContract: Sendable {
         + secretPromises
         + invitationPromises
         + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises + channelPromises + grantPromises
+        + grantKeyPromises + handleAgePromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 

@@ -8,7 +8,7 @@ import Service
 struct TestInstance: Sendable {
     let grant: String
     let clientKey: String
-    private let provider: Provider
+    let provider: Provider
 
     init(_ made: ManagementMessages.GrantMade, key: P256.Signing.PrivateKey) {
         grant = made.grant
@@ -18,6 +18,21 @@ struct TestInstance: Sendable {
 
     /// A provider token of the grant.
     func token() throws -> String { try provider.token() }
+
+    /// A code for the registration of a handle.
+    func code(
+        _ identifier: String = UUID().uuidString,
+        life: Int = 600,
+        issuedSecondsAgo age: Int = 0,
+        teamID: String? = nil,
+        keyID: String? = nil,
+        key: P256.Signing.PrivateKey? = nil,
+    ) throws -> String {
+        let provider = provider.with(teamID: teamID, keyID: keyID, key: key)
+        let issued = Provider.now - age
+        return try provider.token(
+            claims: #"{"iss":"\#(provider.teamID)","iat":\#(issued),"exp":\#(issued + life),"jti":"\#(identifier)"}"#)
+    }
 }
 
 extension TestService {
@@ -32,6 +47,15 @@ extension TestService {
             bundleID: bundleID, name: name, publicKey: key.publicKey.pemRepresentation)
         change(&grant.limits)
         return TestInstance(try await administer("POST", "/v1/grants", grant), key: key)
+    }
+
+    /// Gives a grant a second key.
+    func addKey(to instance: TestInstance) async throws -> Provider {
+        let key = P256.Signing.PrivateKey()
+        let made: ManagementMessages.GrantKeyMade = try await administer(
+            "POST", "/v1/grants/\(instance.grant)/keys",
+            ManagementMessages.NewGrantKey(kind: "provider", publicKey: key.publicKey.pemRepresentation))
+        return instance.provider.with(keyID: made.keyID, key: key)
     }
 
     func grant(_ id: String) async throws -> ManagementMessages.Grant {
@@ -63,11 +87,18 @@ extension TestService {
         return answer
     }
 
-    /// Makes a handle of a device token.
-    func makeHandle(_ token: String, _ clientKey: String) async throws -> String {
-        let answer = try await askGateway(
+    func askForHandle(
+        _ token: String, _ clientKey: String, code: String? = nil,
+    ) async throws -> WireClient.Answer {
+        let code = code.map { #","code":"\#($0)""# } ?? ""
+        return try await askGateway(
             "POST", "/1/handles", clientKey: clientKey,
-            body: #"{"bundleID":"\#(bundleID)","environment":"\#(environment.rawValue)","token":"\#(token)"}"#)
+            body: #"{"bundleID":"\#(bundleID)","environment":"\#(environment.rawValue)","token":"\#(token)"\#(code)}"#)
+    }
+
+    /// Makes a handle of a device token.
+    func makeHandle(_ token: String, _ clientKey: String, code: String? = nil) async throws -> String {
+        let answer = try await askForHandle(token, clientKey, code: code)
         guard answer.status == 200 else { throw Refusal(status: answer.status, body: answer.body) }
         return try JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))["handle"] ?? ""
     }

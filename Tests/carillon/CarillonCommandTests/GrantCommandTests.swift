@@ -87,6 +87,60 @@ import Testing
         }
     }
 
+    @Test func `A grant is changed, and 0 or an empty text removes a limit`() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "before", "--out", folder, "--rate", "5",
+                "--topic",
+                bundleID, "--expires", "2099-01-31", "--priority", "5", "--registration", "code", "--encrypted-only")
+            let grant = try #require(made.object?["grant"]?.text)
+            let changed = try await carillon("grant", "set", grant, "--name", "after", "--daily", "7")
+            #expect(changed.status == 0, "\(changed.errors)")
+            #expect(changed.object?["name"] == "after" && changed.object?["daily"] == 7 && changed.object?["rate"] == 5)
+            #expect(changed.object?["registration"] == "code" && changed.object?["encryptedOnly"] == .bool(true))
+            let without = try await carillon(
+                "grant", "set", grant, "--rate", "0", "--topic", "", "--expires", "0", "--priority", "0",
+                "--registration",
+                "open", "--no-encrypted-only")
+            #expect(without.status == 0, "\(without.errors)")
+            for member in ["rate", "topics", "expires", "priorities"] {
+                #expect(without.object?[member] == nil, "\(member)")
+            }
+            #expect(without.object?["registration"] == "open" && without.object?["encryptedOnly"] == .bool(false))
+            #expect(try await carillon("grant", "set", grant, "--rate", "-1").status != 0)
+            #expect(try await carillon("grant", "set", "g_aaaaaaaaaaaaaaaa", "--rate", "1").status == 1)
+        }
+    }
+
+    @Test func `Keys are added and ended, and handles listed and removed`() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "keys", "--out", folder)
+            let (grant, first) = (
+                try #require(made.object?["grant"]?.text), try #require(made.object?["keyID"]?.text)
+            )
+            let file = folder + "/second.p8"
+            let second = try await carillon("grant", "key", "add", grant, "--out", file)
+            #expect(second.status == 0 && second.object?["path"]?.text == file, "\(second.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains("PRIVATE KEY"))
+            let third = try await carillon("grant", "key", "add", grant, "--out", folder + "/third.p8")
+            #expect(third.status == 1 && third.errors.contains("two keys"))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/third.p8"), "No file is left of it.")
+            let client = try await carillon("grant", "key", "add", grant, "--client")
+            #expect(client.object?["clientKey"]?.text?.hasPrefix("ck_") == true)
+            #expect(try await carillon("grant", "key", "end", grant, first).status == 0)
+            let last = try await carillon("grant", "key", "end", grant, try #require(second.object?["keyID"]?.text))
+            #expect(last.status == 1 && last.errors.contains("only one"))
+            #expect(try await carillon("grant", "key", "add", grant).status != 0)
+
+            let none = try await carillon("grant", "handles", grant)
+            #expect(none.status == 0 && none.object == nil)
+            #expect(try await carillon("grant", "handles", grant, "--ended").status == 0)
+            let removed = try await carillon("grant", "handle", "remove", grant, String(repeating: "5a", count: 32))
+            #expect(removed.status == 1 && removed.errors.contains("grant handles"))
+        }
+    }
+
     @Test(
         arguments: [
             ["--rate", "0"], ["--expires", "tomorrow"], ["--expires", "2001-01-01"], ["--push-type", "telegram"],

@@ -30,11 +30,20 @@ package enum AccountChange: Sendable, Hashable {
     /// Sets or replaces the upstream of an app in an environment. The app then keeps one notification.
     case setUpstream(AppUpstream)
     case removeUpstream(UpstreamPlace)
-    case createGrant(Grant)
+    /// Creates a grant, unless that many others are not revoked.
+    case createGrant(Grant, limit: Int = GrantRules.usualGrants)
     /// Replaces the name, the limits and the suspension of the grant with this identifier.
     case changeGrant(Grant)
     /// Revokes a grant. This cannot be undone, and its key can never be used again.
     case revokeGrant(GrantID, at: Timestamp)
+    /// Gives a grant a second key. Both are accepted.
+    case addGrantKey(GrantID, GrantProviderKey)
+    /// Gives a grant a second client key. Both are accepted.
+    case addGrantClientKey(GrantID, GrantClientKeyEntry)
+    /// Ends one of two keys, or one of two client keys, of a grant. A key that has ended can never be used again.
+    case endGrantKey(GrantID, KeyID)
+    /// Removes those of these grants that are revoked. Their keys can never be used again.
+    case removeRevokedGrants([GrantID])
 
     /// Creates one app.
     package static func createApp(bundleID: BundleID, team: TeamID) -> AccountChange {
@@ -110,11 +119,18 @@ extension AccountsSnapshot {
         case .removeUpstream(let place):
             guard upstreams[place] != nil else { throw .missingUpstream(place) }
             next.upstreams[place] = nil
-        case .createGrant(let grant): try next.add(grant)
+        case .createGrant(let grant, let limit): try next.add(grant, limit: limit)
         case .changeGrant(let grant):
             guard try next.change(grant) else { return nil }
         case .revokeGrant(let id, let moment):
             guard try next.revokeGrant(id, at: moment) else { return nil }
+        case .addGrantKey(let id, let key): try next.add(key, to: id)
+        case .addGrantClientKey(let id, let key): try next.add(key, to: id)
+        case .endGrantKey(let id, let key): try next.endKey(key, of: id)
+        case .removeRevokedGrants(let candidates):
+            let ids = candidates.filter { grants[$0]?.revoked != nil }
+            guard !ids.isEmpty else { return nil }
+            next.removeGrants(ids)
         }
         return next
     }
@@ -128,7 +144,7 @@ extension AccountsSnapshot {
         guard !revokedKeys.contains(key.publicKey) else {
             throw StoreError(.exists, "This key was revoked. A revoked key can never be used again: make a new one.")
         }
-        guard !grants.values.contains(where: { $0.publicKey == key.publicKey }) else {
+        guard grant(withPublicKey: key.publicKey) == nil else {
             throw StoreError(.exists, "A grant has this key: make a new one.")
         }
         keys[key.id] = key

@@ -22,27 +22,13 @@ package struct AccountsSnapshot: Sendable, Hashable {
         var revokedDevices: [DeviceKey: Timestamp] = [:]
         var administrators: [CertificateSerial: AdministratorCertificate] = [:]
         var upstreams: [UpstreamPlace: AppUpstream] = [:]
-        var grants: [GrantID: Grant] = [:]
-        /// The grants by the identifiers of their keys.
-        var grantsByKey: [KeyID: GrantID] = [:]
-        /// The grants by their client keys.
-        var grantsByClientKey: [String: GrantID] = [:]
+        var grants = GrantTable()
         var appsByID: [AppID: App] = [:]
         /// The apps that keep more than one notification.
         var keeping: [AppID: Int] = [:]
 
-        mutating func set(_ grant: Grant) {
-            grants[grant.id] = grant
-            grantsByKey[grant.key] = grant.id
-            grantsByClientKey[grant.clientKey] = grant.id
-        }
-
         private mutating func removeGrants(of bundleID: BundleID) {
-            for grant in grants.values where grant.bundleID == bundleID {
-                grants[grant.id] = nil
-                grantsByKey[grant.key] = nil
-                grantsByClientKey[grant.clientKey] = nil
-            }
+            for grant in Array(grants.values) where grant.bundleID == bundleID { grants.remove(grant.id) }
         }
 
         mutating func insert(_ app: App) {
@@ -94,7 +80,10 @@ package struct AccountsSnapshot: Sendable, Hashable {
         // Earlier releases did not compare public keys, and left a revoked one in use under another identifier.
         var revocations = Dictionary(revokedKeys.map { ($0, Timestamp(milliseconds: 0)) }, uniquingKeysWith: { $1 })
         for key in keys { if let moment = key.revoked { revocations[key.publicKey] = moment } }
-        for grant in grants { if let moment = grant.revoked { revocations[grant.publicKey] = moment } }
+        for grant in grants {
+            guard let moment = grant.revoked else { continue }
+            for key in grant.providerKeys.all { revocations[key.publicKey] = moment }
+        }
         contents.revokedKeys = Set(revocations.keys)
         for var key in keys {
             key.revoked = key.revoked ?? revocations[key.publicKey]
@@ -106,9 +95,10 @@ package struct AccountsSnapshot: Sendable, Hashable {
         contents.upstreams = Dictionary(upstreams.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
         for app in apps { contents.insert(app) }
         // A node of an earlier release leaves the grants of an app that it deletes.
+        contents.grants = GrantTable(version: version)
         for var grant in grants where contents.apps[grant.bundleID] != nil {
-            grant.revoked = grant.revoked ?? revocations[grant.publicKey]
-            contents.set(grant)
+            for key in grant.providerKeys.all { grant.revoked = grant.revoked ?? revocations[key.publicKey] }
+            contents.grants.set(grant)
         }
         box = Box(contents)
     }
@@ -172,17 +162,16 @@ extension AccountsSnapshot {
     }
 
     /// What instances may send through the gateway, also those that are suspended or revoked.
-    package var grants: [GrantID: Grant] { box.contents.grants }
+    package var grants: GrantTable { box.contents.grants }
 
     /// The grant that has a key with this identifier.
-    package func grant(withKey id: KeyID) -> Grant? {
-        box.contents.grantsByKey[id].flatMap { box.contents.grants[$0] }
-    }
+    package func grant(withKey id: KeyID) -> Grant? { box.contents.grants.grant(withKey: id) }
 
     /// The grant with this client key.
-    package func grant(withClientKey key: String) -> Grant? {
-        box.contents.grantsByClientKey[key].flatMap { box.contents.grants[$0] }
-    }
+    package func grant(withClientKey key: String) -> Grant? { box.contents.grants.grant(withClientKey: key) }
+
+    /// The grant that has a key with this public half.
+    package func grant(withPublicKey key: [UInt8]) -> Grant? { box.contents.grants.grant(withPublicKey: key) }
 
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
 
@@ -222,7 +211,13 @@ extension AccountsSnapshot {
         return app(forTopic: uid)?.app.team ?? foreignTeam
     }
 
-    mutating func set(_ grant: Grant) { change { $0.set(grant) } }
+    mutating func set(_ grant: Grant) { change { $0.grants.set(grant) } }
+
+    mutating func removeGrants(_ ids: [GrantID]) {
+        change { contents in
+            for id in ids { contents.grants.remove(id) }
+        }
+    }
 
     mutating func insert(_ apps: [App]) {
         change { contents in

@@ -7,20 +7,14 @@ package import Notifications
 package struct Grant: Sendable, Hashable {
     /// The maximum length of a name, in bytes. Names are for people, and have to fit on one line.
     package static let maximumNameBytes = 200
-    /// The largest number of grants, of all apps together. All are in memory.
-    package static let maximumCount = 10_000
 
     package let id: GrantID
     package let bundleID: BundleID
     /// The team of the app: the `iss` of the grant's provider tokens.
     package let team: TeamID
     package var name: String
-    /// The identifier of its key: the `kid` of its provider tokens.
-    package let key: KeyID
-    /// The public half of its key: an uncompressed point on P-256 (X9.63, 65 bytes).
-    package let publicKey: [UInt8]
-    /// The key with which the app on a phone makes handles. It is on every phone, and so no secret.
-    package let clientKey: String
+    package internal(set) var providerKeys: GrantKeys<GrantProviderKey>
+    package internal(set) var clientKeys: GrantKeys<GrantClientKeyEntry>
     package var limits: GrantLimits
     package var isSuspended: Bool
     package let made: Timestamp
@@ -32,9 +26,8 @@ package struct Grant: Sendable, Hashable {
         bundleID: BundleID,
         team: TeamID,
         name: String,
-        key: KeyID,
-        publicKey: [UInt8],
-        clientKey: String,
+        providerKeys: GrantKeys<GrantProviderKey>,
+        clientKeys: GrantKeys<GrantClientKeyEntry>,
         limits: GrantLimits = GrantLimits(),
         isSuspended: Bool = false,
         made: Timestamp,
@@ -44,15 +37,44 @@ package struct Grant: Sendable, Hashable {
         self.bundleID = bundleID
         self.team = team
         self.name = name
-        self.key = key
-        self.publicKey = publicKey
-        self.clientKey = clientKey
+        self.providerKeys = providerKeys
+        self.clientKeys = clientKeys
         self.limits = limits
         self.isSuspended = isSuspended
         self.made = made
         self.revoked = revoked
     }
 
-    /// Whether its key and its client key are accepted.
+    /// Makes a new grant with one key of each kind.
+    package init(
+        id: GrantID,
+        bundleID: BundleID,
+        team: TeamID,
+        name: String,
+        key: KeyID,
+        publicKey: [UInt8],
+        clientKey: String,
+        limits: GrantLimits = GrantLimits(),
+        isSuspended: Bool = false,
+        made: Timestamp,
+    ) {
+        self.init(
+            id: id, bundleID: bundleID, team: team, name: name,
+            providerKeys: GrantKeys(GrantProviderKey(id: key, publicKey: publicKey, made: made)),
+            clientKeys: GrantKeys(GrantClientKeyEntry(text: clientKey, made: made)), limits: limits,
+            isSuspended: isSuspended, made: made)
+    }
+
+    /// The identifier of its older key: a `kid` of its provider tokens.
+    package var key: KeyID { providerKeys.first.id }
+    /// The public half of its older key.
+    package var publicKey: [UInt8] { providerKeys.first.publicKey }
+    /// Its older client key.
+    package var clientKey: String { clientKeys.first.text }
+
+    /// Its key with this identifier; nil if it has none or has ended it.
+    package func providerKey(_ id: KeyID) -> GrantProviderKey? { providerKeys.all.first { $0.id == id } }
+
+    /// Whether its keys and its client keys are accepted.
     package var isActive: Bool { !isSuspended && revoked == nil }
 }

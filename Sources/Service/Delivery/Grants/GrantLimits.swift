@@ -1,6 +1,14 @@
 package import Notifications
 package import Rates
 
+/// What the registration of a handle needs beside the client key.
+package enum GrantRegistration: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Nothing.
+    case open
+    /// A code of the instance, which counts once: `RegistrationCode`.
+    case code
+}
+
 /// The limits of a grant, and what they allow. A value that decides; it knows neither clocks nor stores.
 ///
 /// It is stored as JSON. A limit that a node does not know would be ignored there: upgrade all nodes before a new one is
@@ -24,6 +32,8 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     package var expires: UInt64?
     /// Whether the payloads must be encrypted: see ``EncryptedPayload``.
     package var encryptedOnly = false
+    /// What the registration of a handle needs beside the client key; nil for ``GrantRegistration/open``.
+    package var registration: GrantRegistration?
     /// How many handles it may have; nil for ``GrantLimits/usualHandles``.
     package var handles: Int?
 

@@ -155,11 +155,10 @@ package final class GrantMeter: Sendable {
     /// Runs at the start, because an earlier process may have ended before all were removed, and after each change that
     /// ends a grant.
     private func removeOrphans() async {
-        var known: Set<GrantID>?
+        var losses: UInt64?
         for await snapshot in accounts.changes() {
-            let valid = Set(snapshot.grants.values.filter { $0.revoked == nil }.map(\.id))
-            let isDue = known.map { !$0.isSubset(of: valid) } ?? true
-            known = valid
+            let isDue = losses != snapshot.grants.losses
+            losses = snapshot.grants.losses
             while isDue, !Task.isCancelled {
                 do throws(StoreError) {
                     try await removeOrphansNow()

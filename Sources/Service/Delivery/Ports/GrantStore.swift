@@ -6,10 +6,16 @@ package import Storage
 package protocol GrantStore: Sendable {
     // MARK: Handles
 
-    /// Stores handles, all or none. One that exists is stored again, and then has no end any more.
-    /// - Parameter limit: the largest number of handles of a grant.
-    /// - Throws: ``StoreError/Code/conflict`` if a grant has that many others.
-    func put(_ handles: [StoredHandle], limit: Int) async throws(StoreError)
+    /// Stores handles, all or none. One that exists is stored again, and then has no end any more; it keeps the time when it
+    /// was made.
+    /// - Parameters:
+    ///   - limit: the largest number of active handles of a grant.
+    ///   - code: the code that counts once; nil if none is needed.
+    /// - Throws: ``StoreError/Code/conflict`` if a grant has that many others, or if the code was used before.
+    func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError)
+
+    /// Returns what is stored of a handle, if it is known without reading it; nil if it has to be read.
+    func remembered(_ handle: Handle) -> StoredHandle?
 
     /// Returns what is stored of handles, in their order; nil for one that does not exist.
     func handles(_ handles: [Handle]) async throws(StoreError) -> [StoredHandle?]
@@ -21,8 +27,9 @@ package protocol GrantStore: Sendable {
     /// that moment.
     func end(_ handle: Handle, _ end: HandleEnd) async throws(StoreError)
 
-    /// The number of handles of each grant that has any.
-    func handleCounts() async throws(StoreError) -> [GrantID: Int]
+    /// The number of active handles of each grant that has any.
+    /// - Parameter grant: the only one that is asked for; nil for all.
+    func handleCounts(of grant: GrantID?) async throws(StoreError) -> [GrantID: Int]
 
     /// Whether there is any handle.
     func hasHandles() async throws(StoreError) -> Bool
@@ -31,6 +38,24 @@ package protocol GrantStore: Sendable {
     /// - Parameter handle: only later ones are removed; nil for all.
     /// - Returns: the removed ones. If there are as many as the limit, there may be more after the last of them.
     func removeOrphanedHandles(after handle: Handle?, limit: Int) async throws(StoreError) -> [Handle]
+
+    /// Ends and forgets handles, in the order of their bytes.
+    /// - Parameter handle: only later ones are looked at; nil for all.
+    /// - Returns: the changed ones. If there are as many as the limit, there may be more after the last of them.
+    func sweep(_ sweep: HandleSweep, after handle: Handle?, limit: Int) async throws(StoreError) -> [Handle]
+
+    /// Returns handles of a grant, in the order of their bytes. This reads the table from the first handle to the last one of
+    /// the page, because there is no index by grant.
+    /// - Parameters:
+    ///   - isEnded: whether to return those that have ended or those that are active; nil for both.
+    ///   - sweep: says which have ended, and which of them are not listed any more.
+    func handles(
+        of grant: GrantID,
+        isEnded: Bool?,
+        _ sweep: HandleSweep,
+        after handle: Handle?,
+        limit: Int,
+    ) async throws(StoreError) -> [StoredHandle]
 
     /// Returns handles in the order of their bytes, for a copy of the store.
     func handles(after handle: Handle?, limit: Int) async throws(StoreError) -> [StoredHandle]
@@ -42,13 +67,15 @@ package protocol GrantStore: Sendable {
     func add(_ counts: [GrantCount], on day: UInt64) async throws(StoreError) -> [GrantID: UInt64]
 
     /// The number of a day of each grant that has sent something on it.
-    func sent(on day: UInt64) async throws(StoreError) -> [GrantID: UInt64]
+    /// - Parameter grant: the only one that is asked for; nil for all.
+    func sent(on day: UInt64, of grant: GrantID?) async throws(StoreError) -> [GrantID: UInt64]
 
     /// The days of which there are numbers, the earliest first.
     func days() async throws(StoreError) -> [UInt64]
 
     /// How many requests of each grant were answered with each outcome: `200`, or the reason of a refusal.
-    func answers() async throws(StoreError) -> [GrantID: [String: UInt64]]
+    /// - Parameter grant: the only one that is asked for; nil for all.
+    func answers(of grant: GrantID?) async throws(StoreError) -> [GrantID: [String: UInt64]]
 
     // MARK: Invitations
 
@@ -64,6 +91,40 @@ package protocol GrantStore: Sendable {
     func removeGrantInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> GrantInvitation?
 }
 
+extension GrantStore {
+    package func remembered(_ handle: Handle) -> StoredHandle? { nil }
+
+    package func put(_ handles: [StoredHandle], limit: Int) async throws(StoreError) {
+        try await put(handles, limit: limit, code: nil)
+    }
+
+    package func handleCounts() async throws(StoreError) -> [GrantID: Int] { try await handleCounts(of: nil) }
+
+    package func sent(on day: UInt64) async throws(StoreError) -> [GrantID: UInt64] {
+        try await sent(on: day, of: nil)
+    }
+
+    package func answers() async throws(StoreError) -> [GrantID: [String: UInt64]] { try await answers(of: nil) }
+}
+
+/// A code for the registration of a handle, which counts once.
+package struct UsedCode: Sendable, Hashable {
+    package let grant: GrantID
+    /// SHA-256 of its `jti`, 32 bytes.
+    package let digest: [UInt8]
+    /// When it is no longer valid in any case, by the service's clock.
+    package let expires: Timestamp
+    /// The service's time.
+    package let now: Timestamp
+
+    package init(grant: GrantID, digest: [UInt8], expires: Timestamp, now: Timestamp) {
+        self.grant = grant
+        self.digest = digest
+        self.expires = expires
+        self.now = now
+    }
+}
+
 /// A handle, with the device token that it stands for.
 package struct StoredHandle: Sendable, Hashable {
     package let handle: Handle
@@ -74,6 +135,8 @@ package struct StoredHandle: Sendable, Hashable {
     package let token: [UInt8]
     /// When the app registered the token last.
     package let registered: Timestamp
+    /// When the handle was made; nil if it was never registered again, or an earlier release has made it.
+    package var firstRegistered: Timestamp?
     /// Nil if the upstream knows the token, as far as the gateway knows.
     package var end: HandleEnd?
 
@@ -84,6 +147,7 @@ package struct StoredHandle: Sendable, Hashable {
         environment: Environment,
         token: [UInt8],
         registered: Timestamp,
+        firstRegistered: Timestamp? = nil,
         end: HandleEnd? = nil,
     ) {
         self.handle = handle
@@ -92,19 +156,27 @@ package struct StoredHandle: Sendable, Hashable {
         self.environment = environment
         self.token = token
         self.registered = registered
+        self.firstRegistered = firstRegistered
         self.end = end
     }
+
+    /// When the handle was made.
+    package var made: Timestamp { firstRegistered ?? registered }
 }
 
-/// The upstream's 410 for the device token of a handle.
+/// The upstream's 410 for the device token of a handle, or that the app has not registered it for a long time.
 package struct HandleEnd: Sendable, Hashable {
     package let reason: Rejection.Reason
-    /// Since when the token is invalid, as the upstream says.
+    /// Since when the token is invalid, as the upstream says, by the service's clock.
     package let moment: Timestamp
+    /// When the service has learnt of it.
+    package let noted: Timestamp
 
-    package init(reason: Rejection.Reason, moment: Timestamp) {
+    /// - Parameter noted: the same as `moment` if it is nil.
+    package init(reason: Rejection.Reason, moment: Timestamp, noted: Timestamp? = nil) {
         self.reason = reason
         self.moment = moment
+        self.noted = noted ?? moment
     }
 }
 
@@ -148,6 +220,9 @@ package struct GrantInvitation: Sendable, Hashable {
 }
 
 extension StoreError {
+    package static let codeWasUsed = StoreError(
+        .conflict, "The code was used before: every registration needs a new one.")
+
     package static func tooManyHandles(_ limit: Int) -> StoreError {
         StoreError(.conflict, "The grant has \(limit) handles already.")
     }

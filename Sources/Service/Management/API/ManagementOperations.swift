@@ -9,7 +9,8 @@ package typealias ManagementCall = Call<ManagementSender>
 enum ManagementOperations {
     static let all: [ManagementOperation] =
         system + service + teams + apps + upstreams + keys + certificates + devices + invitations + virtualDevices
-        + administrators + grants + grantInvitations + channels + broadcasts + fixtures + journal + release + log
+        + administrators + grants + grantHandles + grantInvitations + channels + broadcasts + fixtures + journal
+        + release + log
         + reasons + rehearsals + clock
         + reports
         + nodes + console

@@ -15,6 +15,7 @@ extension ConsoleSite {
             "feed.js": ConsoleFile(PackageResources.feed_js, .module),
             "filter.js": ConsoleFile(PackageResources.filter_js, .module),
             "graph.js": ConsoleFile(PackageResources.graph_js, .module),
+            "grant.js": ConsoleFile(PackageResources.grant_js, .module),
             "grants.js": ConsoleFile(PackageResources.grants_js, .module),
             "main.js": ConsoleFile(PackageResources.main_js, .module),
             "model.js": ConsoleFile(PackageResources.model_js, .module),

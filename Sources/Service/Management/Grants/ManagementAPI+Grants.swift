@@ -18,7 +18,7 @@ extension ManagementAPI {
             key: .random(using: &random), publicKey: Array(publicKey.x963Representation),
             clientKey: GrantClientKey().text, limits: try limits(request.limits, of: app.bundleID, GrantLimits()),
             isSuspended: request.suspended ?? false, made: now)
-        _ = try await accounts.apply(.createGrant(grant))
+        _ = try await accounts.apply(.createGrant(grant, limit: parts.grantUpkeep.rules.grants))
         return ManagementMessages.GrantMade(
             grant: grant.id.rawValue, teamID: grant.team.rawValue, keyID: grant.key.rawValue,
             clientKey: grant.clientKey, privateKey: made?.pemRepresentation)
@@ -52,13 +52,17 @@ extension ManagementAPI {
     }
 
     func grant(_ name: String) async throws -> ManagementMessages.Grant {
-        let use = try await use()
+        let id = try known(name, in: accounts.current).id
+        let use = try await use(of: id)
         return message(try known(name, in: accounts.current), use)
     }
 
     func listGrants(_ call: ManagementCall) async throws -> Response {
         let use = try await use()
-        return ListPage.make(of: accounts.current.grants, call) { message($0, use) }
+        let grants = accounts.current.grants
+        return ListPage.make(of: grants.keys.lazy.map(\.rawValue), call) { name in
+            GrantID(rawValue: name).flatMap { grants[$0] }.map { message($0, use) }
+        }
     }
 
     // MARK: Invitations
@@ -94,7 +98,7 @@ extension ManagementAPI {
 
     // MARK: Values
 
-    private func known(_ name: String, in accounts: AccountsSnapshot) throws -> Grant {
+    func known(_ name: String, in accounts: AccountsSnapshot) throws -> Grant {
         guard let id = GrantID(rawValue: name) else {
             throw Problem(400, "\(name.debugDescription) has to be \(TextFormat.grantID.name).")
         }
@@ -114,12 +118,14 @@ extension ManagementAPI {
         var handles: [GrantID: Int]
     }
 
-    private func use() async throws -> Use {
+    /// - Parameter grant: the only one that is asked for; nil for all.
+    private func use(of grant: GrantID? = nil) async throws -> Use {
         await parts.grantMeter.write()
+        await parts.grantUpkeep.catchUp()
         let day = GrantUse.day(of: parts.clock.time)
         return Use(
-            sent: try await parts.grants.answers(), today: try await parts.grants.sent(on: day),
-            handles: try await parts.grants.handleCounts())
+            sent: try await parts.grants.answers(of: grant), today: try await parts.grants.sent(on: day, of: grant),
+            handles: try await parts.grants.handleCounts(of: grant))
     }
 
     /// Changes limits as a request asks for it.
@@ -154,6 +160,9 @@ extension ManagementAPI {
         limits.handles = number(change.maximumHandles, limits.handles)
         limits.expires = change.expires.map { $0 == 0 ? nil : $0 } ?? limits.expires
         limits.encryptedOnly = change.encryptedOnly ?? limits.encryptedOnly
+        if let registration = change.registration.flatMap(GrantRegistration.init(rawValue:)) {
+            limits.registration = registration == .open ? nil : registration
+        }
         return limits
     }
 
@@ -165,11 +174,14 @@ extension ManagementAPI {
             grant: grant.id.rawValue, bundleID: grant.bundleID.rawValue, name: grant.name, teamID: grant.team.rawValue,
             keyID: grant.key.rawValue, publicKey: key?.pemRepresentation ?? "", clientKey: grant.clientKey,
             suspended: grant.isSuspended, made: grant.made.milliseconds, revoked: grant.revoked?.milliseconds,
+            keys: grant.providerKeys.all.map { Self.message($0, Self.provider) }
+                + grant.clientKeys.all.map { Self.message($0, Self.client) },
             handles: use.handles[grant.id] ?? 0, today: use.today[grant.id] ?? 0, sent: use.sent[grant.id] ?? [:],
             limits: ManagementMessages.GrantBounds(
                 topics: limits.topics, pushTypes: limits.pushTypes, priorities: limits.priorities, rate: limits.rate,
                 burst: limits.burst, daily: limits.daily, payloadBytes: limits.payloadBytes, expires: limits.expires,
-                encryptedOnly: limits.encryptedOnly, maximumHandles: limits.maximumHandles))
+                encryptedOnly: limits.encryptedOnly, maximumHandles: limits.maximumHandles,
+                registration: (limits.registration ?? .open).rawValue))
     }
 
     private func message(_ invitation: GrantInvitation) -> ManagementMessages.GrantInvitation {

@@ -56,6 +56,75 @@ extension ManagementMessages {
             .optional("suspended", .boolean, \.suspended, meaningOfSuspended))
     }
 
+    /// A request for a second key of a grant. Without a public key, the service makes a key.
+    package struct NewGrantKey: JSONMessage {
+        package let kind: String
+        package let publicKey: String?
+
+        package static let form: JSONForm<NewGrantKey> = .object(
+            "NewGrantKey", NewGrantKey.init(kind:publicKey:),
+            .required(
+                "kind", .text(.grantKeyKind), \.kind,
+                "provider: a key for provider tokens. client: a client key, with which the app makes handles."),
+            .optional(
+                "publicKey", .text(.any), \.publicKey,
+                """
+                Of the kind provider: the public half of the instance's key (P-256), in PEM or the uncompressed point in \
+                Base64. Without it the service makes a key.
+                """))
+
+        package init(kind: String, publicKey: String? = nil) {
+            self.kind = kind
+            self.publicKey = publicKey
+        }
+    }
+
+    package struct GrantKeyMade: JSONMessage {
+        package let keyID: String
+        package let kind: String
+        package let made: UInt64
+        package let clientKey: String?
+        package let privateKey: String?
+
+        package static let form: JSONForm<GrantKeyMade> = .object(
+            "GrantKeyMade", GrantKeyMade.init,
+            .required("keyID", .text(.accountID), \.keyID, "Of the kind provider: the kid of provider tokens."),
+            .required("kind", .text(.grantKeyKind), \.kind), .required("made", .integer(), \.made),
+            .optional("clientKey", .text(.any), \.clientKey, "The new client key."),
+            .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."))
+    }
+
+    /// A key of a grant, as the grant shows it.
+    package struct GrantKey: JSONMessage {
+        package let keyID: String
+        package let kind: String
+        package let made: UInt64
+
+        package static let form: JSONForm<GrantKey> = .object(
+            "GrantKey", GrantKey.init,
+            .required("keyID", .text(.accountID), \.keyID), .required("kind", .text(.grantKeyKind), \.kind),
+            .required("made", .integer(), \.made))
+    }
+
+    /// A handle, without the device token that it stands for.
+    package struct GrantHandle: JSONMessage {
+        package let handle: String
+        package let environment: String
+        package let state: String
+        package let made: UInt64
+        package let registered: UInt64
+
+        package static let form: JSONForm<GrantHandle> = .object(
+            "GrantHandle", GrantHandle.init,
+            .required("handle", .text(.handle), \.handle), .required("environment", .text(.environment), \.environment),
+            .required(
+                "state", .text(.handleState), \.state,
+                "ended: the upstream no longer knows the device token, or the app has not registered it for a long time."
+            ),
+            .required("made", .integer(), \.made, "When the app registered it first."),
+            .required("registered", .integer(), \.registered, "When the app registered it last."))
+    }
+
     /// The limits of a grant, as requests and answers have them among their members.
     package struct GrantBounds: JSONMessage {
         package var topics: [String]?
@@ -68,6 +137,7 @@ extension ManagementMessages {
         package var expires: UInt64?
         package var encryptedOnly: Bool?
         package var maximumHandles: Int?
+        package var registration: String?
 
         package static let form: JSONForm<GrantBounds> = .object(
             nil, GrantBounds.init,
@@ -98,7 +168,11 @@ extension ManagementMessages {
                 "Whether nothing may be sent but one text in base64url beside an aps dictionary that says nothing."),
             .optional(
                 "maximumHandles", .integer(to: GrantLimits.maximumCount), \.maximumHandles,
-                "How many handles; without it or with 0, \(GrantLimits.usualHandles)."))
+                "How many active handles; without it or with 0, \(GrantLimits.usualHandles)."),
+            .optional(
+                "registration", .text(.oneOf(GrantRegistration.allCases.map(\.rawValue))), \.registration,
+                "code: the registration of a handle needs a code of the instance, which counts once. Without it, open.")
+        )
     }
 
     package struct Grant: JSONMessage {
@@ -112,6 +186,7 @@ extension ManagementMessages {
         package let suspended: Bool
         package let made: UInt64
         package let revoked: UInt64?
+        package let keys: [GrantKey]
         package let handles: Int
         package let today: UInt64
         package let sent: [String: UInt64]
@@ -122,10 +197,12 @@ extension ManagementMessages {
             .required("grant", .text(.grantID), \.grant), .required("bundleID", .text(.bundleID), \.bundleID),
             .required("name", .text(.any), \.name), .required("teamID", .text(.accountID), \.teamID),
             .required("keyID", .text(.accountID), \.keyID),
-            .required("publicKey", .text(.any), \.publicKey, "In PEM."),
-            .required("clientKey", .text(.any), \.clientKey), .required("suspended", .boolean, \.suspended),
+            .required("publicKey", .text(.any), \.publicKey, "Of the older key, as keyID. In PEM."),
+            .required("clientKey", .text(.any), \.clientKey, "The older one."),
+            .required("suspended", .boolean, \.suspended),
             .required("made", .integer(), \.made), .optional("revoked", .integer(), \.revoked),
-            .required("handles", .integer(), \.handles, "How many handles it has."),
+            .required("keys", .list(of: GrantKey.form), \.keys, "Its keys: one or two of each kind."),
+            .required("handles", .integer(), \.handles, "How many active handles it has."),
             .required("today", .integer(), \.today, "How many notifications count for today's number (UTC)."),
             .required(
                 "sent", .dictionary(of: .integer()), \.sent,
@@ -183,6 +260,10 @@ extension ManagementMessages.GrantChange {
     package init(suspended: Bool) {
         self.init(name: nil, limits: ManagementMessages.GrantBounds(), suspended: suspended)
     }
+
+    package init(name: String?, limits: ManagementMessages.GrantBounds) {
+        self.init(name: name, limits: limits, suspended: nil)
+    }
 }
 
 extension TextFormat {
@@ -190,5 +271,11 @@ extension TextFormat {
         GrantID(rawValue: $0) != nil
     }
 
+    static let handle = TextFormat("a handle: 64 hexadecimal digits", pattern: "^[0-9a-fA-F]{64}$") {
+        Handle($0) != nil
+    }
+
+    static let handleState = oneOf(["active", "ended"])
+    fileprivate static let grantKeyKind = oneOf(["provider", "client"])
     fileprivate static let pushType = oneOf(PushType.allCases.map(\.rawValue))
 }

@@ -39,7 +39,43 @@ extension ManagementOperations {
         ) { api, call in
             .json(try await api.revokeGrant(call.parameter("id")))
         },
+        ManagementOperation(
+            method: .post, path: "/v1/grants/{id}/keys", summary: "Give a grant a second key, or a second client key",
+            parameters: [grantID], body: Body(reading: ManagementMessages.NewGrantKey.schema),
+            answer: .json(ManagementMessages.GrantKeyMade.schema), problems: [404, 409, 413, 415]
+        ) { api, call in
+            .json(try await api.addGrantKey(call.parameter("id"), call.message()))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/grants/{id}/keys/{keyID}", summary: "End one of two keys of a grant at once",
+            parameters: [grantID, .path("keyID", .accountID, "The key's ID, as the grant shows it.")],
+            answer: .json(ManagementMessages.Grant.schema), problems: [404, 409]
+        ) { api, call in
+            .json(try await api.endGrantKey(call.parameter("id"), call.parameter("keyID")))
+        },
     ]
+
+    static let grantHandles = [
+        ManagementOperation(
+            method: .get, path: "/v1/grants/{id}/handles",
+            summary: "The handles of a grant, with those that have ended in the last \(listedDays) days",
+            parameters: [grantID, .query("state", .string(.handleState), "Only those in this state.")]
+                + .list(after: "handle", .handle),
+            answer: .json(.array(ManagementMessages.GrantHandle.schema)), problems: [404]
+        ) { api, call in
+            try await api.listHandles(call)
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/grants/{id}/handles/{handle}",
+            summary: "Remove a handle of a grant, as the app does when its user signs out",
+            parameters: [grantID, .path("handle", .handle, "The handle.")],
+            answer: .json(ManagementMessages.GrantHandle.schema), problems: [404]
+        ) { api, call in
+            .json(try await api.removeHandle(call.parameter("id"), call.parameter("handle")))
+        },
+    ]
+
+    private static let listedDays = GrantRules.listed.components.seconds / 86_400
 
     static let grantInvitations = [
         ManagementOperation(

@@ -35,6 +35,11 @@ final class AddressedTopic: Sendable {
         upstreams.isEmpty ? nil : upstreams.first { $0.place.environment == environment }
     }
 
+    /// Whether the app is forwarded in the other environment only.
+    func isForwardedElsewhere(than environment: Environment) -> Bool {
+        !upstreams.isEmpty && upstream(in: environment) == nil
+    }
+
     /// The largest payload, in bytes (Guide, 2.2).
     var payloadLimit: Int { kind.maximumPayloadBytes }
 }

@@ -45,7 +45,8 @@ package final class ProviderTokens: Sendable {
             authorization: authorization, environment: environment, now: now,
             teamTime: { clock.teamSeconds(ofClient: $0, of: $1) }, ahead: { clock.ahead($0) },
             key: { id in
-                accounts.keys[id].flatMap { ProviderKey($0) } ?? accounts.grant(withKey: id).flatMap { ProviderKey($0) }
+                accounts.keys[id].flatMap { ProviderKey($0) }
+                    ?? accounts.grant(withKey: id).flatMap { ProviderKey($0, id) }
             },
             unknown: { id in accounts.hasKey(id) ? nil : unknown })
         // A connection remembers its own. Others have to know whether they may accept it.
@@ -59,14 +60,19 @@ package final class ProviderTokens: Sendable {
     /// memory: each use of a token checks its key again.
     package func run() async {
         var known: [KeyID: TeamKey] = [:]
-        var grants: [GrantID: Grant] = [:]
+        var grants: GrantTable?
         for await snapshot in accounts.changes() {
             for (id, key) in known where snapshot.keys[id] != key {
                 verifier.withLock { $0.forget(key: id) }
             }
             known = snapshot.keys
-            for (id, grant) in grants where grant.isActive && snapshot.grants[id]?.isActive != true {
-                verifier.withLock { $0.forget(key: grant.key) }
+            if let grants, grants.losses != snapshot.grants.losses {
+                for grant in grants.values where grant.isActive {
+                    let present = snapshot.grants[grant.id].flatMap { $0.isActive ? $0 : nil }
+                    for key in grant.providerKeys.all where present?.providerKey(key.id) != key {
+                        verifier.withLock { $0.forget(key: key.id) }
+                    }
+                }
             }
             grants = snapshot.grants
         }
@@ -83,7 +89,7 @@ extension VerifiedProviderToken {
     func isGood(in accounts: AccountsSnapshot) -> Bool {
         if let grant {
             guard let grant = accounts.grants[grant], grant.isActive else { return false }
-            return grant.key == key && grant.team == team && grant.publicKey == publicKey
+            return grant.providerKey(key)?.publicKey == publicKey && grant.team == team
         }
         // Once the key is known, its tokens have to be verified.
         guard isVerified else { return !accounts.hasKey(key) }
@@ -110,12 +116,15 @@ extension ProviderKey {
             id: key.id, team: key.team, publicKey: point, environments: key.environments, bundleIDs: key.bundleIDs)
     }
 
-    /// - Returns: nil if the grant is suspended or revoked, or its key is not a point on the curve.
-    fileprivate init?(_ grant: Grant) {
-        guard grant.isActive, let point = try? P256.Signing.PublicKey(x963Representation: grant.publicKey) else {
+    /// - Returns: nil if the grant is suspended or revoked, has no key with this identifier, or the key is not a point on the
+    ///   curve.
+    init?(_ grant: Grant, _ id: KeyID) {
+        guard grant.isActive, let key = grant.providerKey(id),
+            let point = try? P256.Signing.PublicKey(x963Representation: key.publicKey)
+        else {
             return nil
         }
         self.init(
-            id: grant.key, team: grant.team, publicKey: point, bundleIDs: [grant.bundleID], grant: grant.id)
+            id: id, team: grant.team, publicKey: point, bundleIDs: [grant.bundleID], grant: grant.id)
     }
 }

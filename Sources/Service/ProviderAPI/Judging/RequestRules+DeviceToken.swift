@@ -42,7 +42,7 @@ extension RequestRules {
             if let detail = detailOfOtherEnvironment(token) { throw Rejection(.badDeviceToken, detail: detail) }
             if let contents = contentsAtFirstSight(token.array, topic) { return findings.device = (contents, token) }
             let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
-            throw Rejection(.badDeviceToken, detail: detail)
+            throw Rejection(.badDeviceToken, detail: detailWithoutUpstream(topic) ?? detail)
         case .otherDeviceToken(let token):
             if let meaning = names?.meaning(of: token, app: topic.app?.id, service: topic.kind) {
                 return findings.device = (meaning.contents, meaning.sealed)
@@ -53,13 +53,20 @@ extension RequestRules {
             {
                 return findings.device = (contents, sealed)
             }
-            throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
+            let detail = detailWithoutUpstream(topic) ?? ProviderRequest.otherSize(token.count * 2)
+            throw Rejection(.badDeviceToken, detail: detail)
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
         case .bad, .withoutDeviceToken, .broadcast, .handles:
             // The checks of the shape come first.
             throw Rejection(.badDeviceToken)
         }
+    }
+
+    /// Says that the app is forwarded in the other environment only; nil if it is not so.
+    private func detailWithoutUpstream(_ topic: AddressedTopic) -> String? {
+        guard topic.isForwardedElsewhere(than: environment), let app = topic.app else { return nil }
+        return Rejection.detailWithoutUpstream(app.bundleID, environment)
     }
 
     /// The contents of a device token that nobody gave out, if the client may use such tokens.

@@ -73,6 +73,12 @@ package struct LimitSetting: Sendable {
         LimitSetting("gateway-grant-burst", "requests at once with the client key of one grant", bursts) {
             $0.provider.handlesPerGrant.burst = Int($1)
         },
+        LimitSetting("grants", "grants that are not revoked", 1...1_000_000) {
+            $0.grants.grants = Int($1)
+        },
+        LimitSetting("handle-age", "days after which a handle ends that was not registered again", 1...3650) {
+            $0.grants.handleAge = .seconds(Int($1) * 24 * 60 * 60)
+        },
         LimitSetting("provider-connect-rate", "connects a second of one address to the provider ports", rates) {
             $0.providerConnects.connects.perSecond = $1
         },

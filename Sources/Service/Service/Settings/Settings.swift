@@ -98,6 +98,7 @@ package struct Settings: Sendable {
     package var channels = ChannelLimits()
     package var deliveryLog = DeliveryLogLimits()
     package var provider = ProviderLimits()
+    package var grants = GrantRules()
     package var binary = BinaryLimits()
     package var courier = CourierLimits()
     package var listener = ListenerLimits()

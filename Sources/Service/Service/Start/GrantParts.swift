@@ -6,10 +6,13 @@ import Trust
 struct GrantParts: Sendable {
     let meter: GrantMeter
     let handleKey: HandleKey
+    let upkeep: GrantUpkeep
 
     /// Reads the key of the handles, or makes it at the first start. Reads what was sent today.
     init(_ base: ServiceBase) async throws(ServiceError) {
         let store = base.store.grantStore
+        upkeep = GrantUpkeep(
+            store: store, accounts: base.store, clock: base.clock, rules: base.settings.grants)
         do throws(StoreError) {
             handleKey = try await Self.key(in: base.store.secrets, store)
             let metrics = base.metrics

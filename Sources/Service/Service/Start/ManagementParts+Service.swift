@@ -27,7 +27,8 @@ extension ManagementParts {
         let otherDevices: OtherDevices.Question? = peers.map { $0.otherDevices(among:leavingOut:) }
         self.init(
             accounts: accounts, invitations: base.store, grants: base.store.grantStore,
-            grantMeter: grants.meter, registrations: base.store, switchboard: lines.switchboard,
+            grantMeter: grants.meter, grantUpkeep: grants.upkeep, registrations: base.store,
+            switchboard: lines.switchboard,
             broadcasts: lines.broadcasts, seen: lines.seen, tokenKeys: tokenKeys.keys, authority: authority,
             authorityPEM: base.authorityPEM, upstreams: UpstreamVault(base.secrets.credentialSeal), log: log,
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },

@@ -38,19 +38,34 @@ struct WatchedGrants: GrantStore {
 
     // MARK: The rest
 
-    func put(_ handles: [StoredHandle], limit: Int) async throws(StoreError) {
-        try await inner.put(handles, limit: limit)
+    func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError) {
+        try await inner.put(handles, limit: limit, code: code)
     }
 
     func remove(_ handle: Handle, of grant: GrantID) async throws(StoreError) -> Bool {
         try await inner.remove(handle, of: grant)
     }
 
-    func handleCounts() async throws(StoreError) -> [GrantID: Int] { try await inner.handleCounts() }
+    func handleCounts(of grant: GrantID?) async throws(StoreError) -> [GrantID: Int] {
+        try await inner.handleCounts(of: grant)
+    }
+
     func hasHandles() async throws(StoreError) -> Bool { try await inner.hasHandles() }
 
     func removeOrphanedHandles(after handle: Handle?, limit: Int) async throws(StoreError) -> [Handle] {
         try await inner.removeOrphanedHandles(after: handle, limit: limit)
+    }
+
+    func sweep(
+        _ sweep: HandleSweep, after handle: Handle?, limit: Int,
+    ) async throws(StoreError) -> [Handle] {
+        try await inner.sweep(sweep, after: handle, limit: limit)
+    }
+
+    func handles(
+        of grant: GrantID, isEnded: Bool?, _ sweep: HandleSweep, after handle: Handle?, limit: Int,
+    ) async throws(StoreError) -> [StoredHandle] {
+        try await inner.handles(of: grant, isEnded: isEnded, sweep, after: handle, limit: limit)
     }
 
     func handles(after handle: Handle?, limit: Int) async throws(StoreError) -> [StoredHandle] {
@@ -61,9 +76,15 @@ struct WatchedGrants: GrantStore {
         try await inner.add(counts, on: day)
     }
 
-    func sent(on day: UInt64) async throws(StoreError) -> [GrantID: UInt64] { try await inner.sent(on: day) }
+    func sent(on day: UInt64, of grant: GrantID?) async throws(StoreError) -> [GrantID: UInt64] {
+        try await inner.sent(on: day, of: grant)
+    }
+
     func days() async throws(StoreError) -> [UInt64] { try await inner.days() }
-    func answers() async throws(StoreError) -> [GrantID: [String: UInt64]] { try await inner.answers() }
+
+    func answers(of grant: GrantID?) async throws(StoreError) -> [GrantID: [String: UInt64]] {
+        try await inner.answers(of: grant)
+    }
 
     func invite(_ invitation: GrantInvitation, at moment: Timestamp) async throws(StoreError) {
         try await inner.invite(invitation, at: moment)

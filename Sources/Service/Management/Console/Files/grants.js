@@ -1,118 +1,88 @@
-// The page "Grants": what self-hosted instances may send to the apps, what they sent, and how it was answered.
+// The page "Grants": a table of what self-hosted instances may send to the apps, what they sent, and how it was answered.
 
 import { json, list } from "./api.js";
-import { ask, confirm, counted } from "./dialog.js";
+import { ask } from "./dialog.js";
 import { element, empty, field, moment } from "./dom.js";
-
-/** @typedef {import("./dom.js").Content} Content */
+import { boundsFields, limits, refused, state } from "./grant.js";
+import { cell, List, setText } from "./list.js";
 
 export class Grants {
   title = "Grants";
   element;
-  #cards = element("div", { class: "stack" });
   #count = element("p", { class: "count" });
-  /** @type {API.App[]} */
+  #grants = [];
   #apps = [];
+  #isLoaded = false;
+  #problem = element("p", { class: "notice", role: "alert", hidden: true });
+  #empty = element("div", { hidden: true });
+  #search = element("input", { type: "search", name: "search", placeholder: "Name, ID, app, key ID", autocomplete: "off", spellcheck: "false" });
+  #which = element("select", { name: "which" }, ...Object.entries(filters).map(([value, { label }]) => element("option", { value }, label)));
+  #sort = element("select", { name: "sort" }, ...Object.entries(orders).map(([value, { label }]) => element("option", { value }, label)));
+  #list = new List({
+    label: "Grants", heads: ["Instance", "App", "Limits", "Handles", "Today", "Refused", "State"], className: "grants",
+    href: (row) => `#/grant/${row.key}`, make, update,
+  });
 
   constructor() {
-    this.element = element("section", { class: "page scroll", "aria-labelledby": "grants-title" },
+    this.element = element("section", { class: "page", "aria-labelledby": "grants-title" },
       element("div", { class: "heading" },
         element("h1", { id: "grants-title", tabindex: -1 }, "Grants"), this.#count,
-        element("div", { class: "push actions" }, element("button", { type: "button", class: "primary", onclick: () => this.#invite() }, "Invite an instance"))),
-      this.#cards);
+        element("div", { class: "push actions" },
+          element("button", { type: "button", onclick: () => this.#load() }, "Refresh"),
+          element("button", { type: "button", class: "primary", onclick: () => this.#invite() }, "Invite an instance"))),
+      element("form", { class: "filter", role: "search", "aria-label": "Filter", onsubmit: (event) => event.preventDefault(), oninput: () => this.#show() },
+        element("div", { class: "fields" }, field("Search", this.#search, "wide"), field("Show", this.#which), field("Sort by", this.#sort))),
+      this.#problem, this.#list.element, this.#empty);
   }
 
   open() { this.#load(); }
 
-  focus() { this.element.querySelector("h1")?.focus(); }
+  focus(before) {
+    if (before.section === "grants") this.#list.focus();
+    else this.element.querySelector("h1").focus();
+  }
 
   async #load() {
-    let grants;
     try {
-      [grants, this.#apps] = await Promise.all([list("/v1/grants"), list("/v1/apps")]);
+      [this.#grants, this.#apps] = await Promise.all([list("/v1/grants"), list("/v1/apps")]);
+      this.#isLoaded = true;
+      this.#problem.hidden = true;
     } catch (error) {
-      this.#cards.replaceChildren(element("p", { class: "notice", role: "alert" }, error.message));
-      return;
+      this.#problem.textContent = error.message;
+      this.#problem.hidden = false;
     }
-    this.#count.textContent = counted(grants.length, "grant");
-    // Those that can send come first.
-    const ordered = grants.toSorted((a, b) => (a.revoked ?? 0) - (b.revoked ?? 0) || a.name.localeCompare(b.name));
-    this.#cards.replaceChildren(...(ordered.length === 0
-      ? [empty("No grant yet", "A grant lets a self-hosted instance send to your app, without your key and without device tokens. Invite the first instance.")]
-      : ordered.map((grant) => this.#card(grant))));
+    this.#show();
   }
 
-  /** @param {API.Grant} grant */
-  #card(grant) {
-    const id = `grant-${grant.grant}`;
-    /**
-     * @param {string} label
-     * @param {() => unknown} perform
-     */
-    const button = (label, perform, className = "quiet") => element("button", { type: "button", class: className, onclick: perform, "aria-describedby": id }, label);
-    const actions = grant.revoked !== undefined ? [] : [
-      button(grant.suspended ? "Resume" : "Suspend", () => this.#suspend(grant)),
-      button("Revoke", () => this.#revoke(grant), "quiet danger"),
-    ];
-    return element("section", { class: "card team", "aria-labelledby": id },
-      element("div", { class: "heading" }, element("h2", { id }, grant.name), element("code", {}, grant.grant), state(grant),
-        element("div", { class: "push actions" }, ...actions)),
-      row("App", grant.bundleID), row("Key", `team ID ${grant.teamID}, key ID ${grant.keyID}`),
-      row("Limits", limits(grant)),
-      row("Handles", grant.maximumHandles === undefined ? grant.handles.toLocaleString() : `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`),
-      row("Today", counted(grant.today, "notification")), row("Answers", answers(grant)));
-  }
-
-  /**
-   * @param {string} method
-   * @param {API.Grant} grant
-   * @param {unknown} [body]
-   */
-  async #perform(method, grant, body) {
-    await json(method, `/v1/grants/${grant.grant}`, body);
-    await this.#load();
-  }
-
-  /** @param {API.Grant} grant */
-  #suspend(grant) {
-    if (grant.suspended) {
-      confirm(`Resume ${grant.name}?`, ["Its requests are accepted from now on."], "Resume the grant", () => this.#perform("PATCH", grant, { suspended: false }));
-      return;
-    }
-    confirm(`Suspend ${grant.name}?`, [
-      "Its requests are rejected from now on, also on open connections: 403 InvalidProviderToken.",
-      "Its handles stay. You can resume it at any time.",
-    ], "Suspend the grant", () => this.#perform("PATCH", grant, { suspended: true }));
-  }
-
-  /** @param {API.Grant} grant */
-  #revoke(grant) {
-    confirm(`Revoke the grant of ${grant.name}?`, [
-      "Its requests are rejected from now on, also on open connections: 403 InvalidProviderToken.",
-      `${counted(grant.handles, "handle")} of its users ${grant.handles === 1 ? "is" : "are"} deleted.`,
-      "It cannot be undone. The instance needs a new grant, and the apps new handles.",
-    ], "Revoke the grant", () => this.#perform("DELETE", grant));
+  #show() {
+    const text = this.#search.value.trim().toLowerCase();
+    const { isWanted } = filters[this.#which.value];
+    const { compare } = orders[this.#sort.value];
+    const rows = this.#grants.filter((grant) => isWanted(grant) && (text === "" || searched(grant).includes(text)))
+      // Those that can send come first.
+      .sort((a, b) => (a.revoked ?? 0) - (b.revoked ?? 0) || compare(a, b) || (a.grant < b.grant ? -1 : 1))
+      .map((grant) => ({ key: grant.grant, grant }));
+    this.#list.show(rows);
+    const all = this.#grants.length.toLocaleString();
+    this.#count.textContent = rows.length === this.#grants.length ? all : `${rows.length.toLocaleString()} of ${all}`;
+    const isEmpty = rows.length === 0 && this.#isLoaded;
+    this.#list.element.hidden = isEmpty;
+    this.#empty.hidden = !isEmpty;
+    if (!isEmpty) return;
+    this.#empty.replaceChildren(this.#grants.length === 0
+      ? empty("No grant yet", "A grant lets a self-hosted instance send to your app, without your key and without device tokens. Invite the first instance.")
+      : empty("No grant matches", "Search for something else, or show all grants."));
   }
 
   #invite() {
     const app = element("select", { name: "bundleID" }, ...this.#apps.map((each) => element("option", { value: each.bundleID }, each.bundleID)));
     const name = element("input", { name: "name", required: true, autocomplete: "off", placeholder: "chat.example.org" });
-    /**
-     * @param {string} key
-     * @param {string} placeholder
-     */
-    const number = (key, placeholder) => element("input", { name: key, type: "number", min: 1, step: 1, placeholder });
-    const [rate, daily] = [number("rate", "Any number"), number("daily", "Any number")];
-    const encrypted = element("input", { name: "encryptedOnly", type: "checkbox" });
+    const bounds = boundsFields({});
     ask({
       title: "Invite an instance", label: "Make the code",
-      content: [field("App", app), field("Name of the instance", name), field("Notifications a second", rate), field("Notifications a day", daily), field("Encrypted payloads only", encrypted)],
+      content: [field("App", app), field("Name of the instance", name), ...bounds.content],
       perform: async () => {
-        /** @type {{ bundleID: string, name: string, rate?: number, daily?: number, encryptedOnly?: boolean }} */
-        const body = { bundleID: app.value, name: name.value.trim() };
-        if (rate.value !== "") body.rate = Number(rate.value);
-        if (daily.value !== "") body.daily = Number(daily.value);
-        if (encrypted.checked) body.encryptedOnly = true;
+        const body = { bundleID: app.value, name: name.value.trim(), ...bounds.read() };
         const made = await json("POST", "/v1/grant-invitations", body);
         ask({
           title: "The code of the invitation", label: "Close", isOnlyDone: true, perform: async () => {},
@@ -126,36 +96,45 @@ export class Grants {
   }
 }
 
-/**
- * @param {string} name
- * @param {Content} value
- */
-function row(name, value) {
-  return element("div", { class: "item" }, element("strong", {}, name), element("span", { class: "hint" }, value));
+const filters = {
+  all: { label: "All grants", isWanted: () => true },
+  active: { label: "Active", isWanted: (grant) => grant.revoked === undefined && !grant.suspended },
+  suspended: { label: "Suspended", isWanted: (grant) => grant.revoked === undefined && grant.suspended },
+  revoked: { label: "Revoked", isWanted: (grant) => grant.revoked !== undefined },
+};
+
+const orders = {
+  name: { label: "Name", compare: (a, b) => a.name.localeCompare(b.name) },
+  made: { label: "Newest", compare: (a, b) => b.made - a.made },
+  today: { label: "Sent today", compare: (a, b) => b.today - a.today },
+  handles: { label: "Handles", compare: (a, b) => b.handles - a.handles },
+  refused: { label: "Refused", compare: (a, b) => refused(b) - refused(a) },
+};
+
+const texts = new WeakMap();
+
+/** The text that the search looks in, in lower case. */
+function searched(grant) {
+  if (!texts.has(grant)) {
+    texts.set(grant, [grant.name, grant.grant, grant.bundleID, grant.teamID, ...grant.keys.map((key) => key.keyID)].join("\n").toLowerCase());
+  }
+  return texts.get(grant);
 }
 
-/** @param {API.Grant} grant */
-function state(grant) {
-  if (grant.revoked !== undefined) return element("span", { class: "badge", "data-outcome": "rejected" }, "Revoked ", moment(grant.revoked));
-  return grant.suspended ? element("span", { class: "badge", "data-outcome": "rejected" }, "Suspended") : null;
+function make() {
+  return [
+    cell("title", element("a", {})), cell("app"), cell("bounds"), cell("number handles"), cell("number today"), cell("number refused"),
+    cell("outcome", element("span", { class: "badge" })),
+  ];
 }
 
-/** @param {API.Grant} grant */
-function limits(grant) {
-  const texts = [
-    grant.rate === undefined ? null : `${grant.rate.toLocaleString()} a second`,
-    grant.daily === undefined ? null : `${grant.daily.toLocaleString()} a day`,
-    grant.payloadBytes === undefined ? null : `${grant.payloadBytes.toLocaleString()} bytes`,
-    grant.encryptedOnly ? "encrypted payloads only" : null,
-    ...(grant.topics ?? []), ...(grant.pushTypes ?? []),
-    grant.priorities === undefined ? null : `priority ${grant.priorities.join(", ")}`,
-    grant.expires === undefined ? null : `until ${new Date(grant.expires).toLocaleDateString()}`,
-  ].filter((text) => text !== null);
-  return texts.length === 0 ? "none" : texts.join(", ");
-}
-
-/** @param {API.Grant} grant */
-function answers(grant) {
-  const sent = Object.entries(grant.sent).toSorted(([, a], [, b]) => b - a);
-  return sent.length === 0 ? "nothing sent yet" : sent.map(([outcome, count]) => `${outcome}: ${count.toLocaleString()}`).join(", ");
+function update(shown, { grant }) {
+  setText(shown, ".title a", grant.name, `${grant.name} (${grant.grant})`);
+  setText(shown, ".app", grant.bundleID);
+  setText(shown, ".bounds", limits(grant));
+  setText(shown, ".handles", `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`);
+  setText(shown, ".today", grant.today.toLocaleString());
+  setText(shown, ".refused", refused(grant).toLocaleString());
+  setText(shown, ".badge", state(grant));
+  shown.dataset.outcome = state(grant) === "Active" ? "" : "rejected";
 }

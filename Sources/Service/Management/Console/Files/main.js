@@ -6,6 +6,7 @@ import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
 import { place } from "./dom.js";
 import { Feed } from "./feed.js";
+import { GrantPage } from "./grant.js";
 import { Grants } from "./grants.js";
 import { DeviceNames } from "./names.js";
 import { Notifications } from "./notifications.js";
@@ -47,6 +48,7 @@ async function start() {
     send: () => new Send(feed),
     accounts: () => new Accounts(feed),
     grants: () => new Grants(),
+    grant: () => new GrantPage(),
     rehearsals: () => new Rehearsals(),
     service: () => new Service(),
   });

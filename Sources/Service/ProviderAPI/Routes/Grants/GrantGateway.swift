@@ -10,13 +10,17 @@ package final class GrantGateway: Sendable {
     let store: any GrantStore
     let meter: GrantMeter
     let handleKey: HandleKey
+    let upkeep: GrantUpkeep
     private let perAddress: Mutex<RateTable<String>>
     private let perGrant: Mutex<RateTable<GrantID>>
 
-    package init(store: any GrantStore, meter: GrantMeter, handleKey: HandleKey, limits: ProviderLimits) {
+    package init(
+        store: any GrantStore, meter: GrantMeter, handleKey: HandleKey, upkeep: GrantUpkeep, limits: ProviderLimits
+    ) {
         self.store = store
         self.meter = meter
         self.handleKey = handleKey
+        self.upkeep = upkeep
         perAddress = Mutex(RateTable(limits.gatewayRequestsPerAddress))
         perGrant = Mutex(RateTable(limits.handlesPerGrant))
     }

@@ -52,9 +52,21 @@ extension Rejection {
     static let noHandle = Rejection(
         .badDeviceToken, detail: "A grant sends to the handles that its client key has made, and this is none of them.")
 
+    /// The app is forwarded, but not in this environment: a build of Xcode has a token of Apple's development environment.
+    static func detailWithoutUpstream(_ bundleID: BundleID, _ environment: Environment) -> String {
+        "The app \(bundleID) has no upstream in the \(environment.rawValue) environment, so a device token of Apple's is none "
+            + "here: set one with carillon app upstream set --environment \(environment.rawValue)."
+    }
+
     /// Another grant has made the handle, or it is for another environment.
     /// - Returns: nil if the grant may use the handle in the environment.
-    static func ofHandle(_ stored: StoredHandle, _ grant: GrantID, _ environment: Environment) -> Rejection? {
+    static func ofHandle(
+        _ stored: StoredHandle,
+        _ grant: GrantID,
+        _ environment: Environment,
+        _ sweep: HandleSweep,
+        _ clock: ServiceClock,
+    ) -> Rejection? {
         guard stored.grant == grant else {
             return Rejection(.deviceTokenNotForTopic, detail: "The handle belongs to another grant.")
         }
@@ -63,9 +75,11 @@ extension Rejection {
                 .badDeviceToken,
                 detail: "The handle is for the \(stored.environment.rawValue) environment.")
         }
-        guard let end = stored.end else { return nil }
+        guard let end = sweep.end(of: stored) else { return nil }
         return Rejection(
-            end.reason, timestamp: end.moment.milliseconds,
-            detail: "The upstream has said so. It is so until the app registers its device token again.")
+            end.reason, timestamp: clock.clientTime(of: end.moment).milliseconds,
+            detail:
+                "The handle has ended: the upstream no longer knows its device token, or the app has not registered it for "
+                + "\(sweep.age / 86_400_000) days. It is so until the app registers its device token again.")
     }
 }

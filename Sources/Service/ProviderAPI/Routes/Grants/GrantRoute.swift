@@ -27,6 +27,9 @@ enum GrantRoute {
                 return connection.reject(stream, refusal.rejection, retryAfter: refusal.retryAfter)
             }
             request.isHandled = true
+            if let stored = grants.store.remembered(push.handle) {
+                return try send(request, push, to: stored, on: stream, of: connection)
+            }
             connection.lookUps.append((stream, push.handle))
         } catch {
             connection.reject(stream, error)
@@ -84,8 +87,12 @@ enum GrantRoute {
         on stream: StreamID,
         of connection: ProviderConnection,
     ) throws(Rejection) {
-        if let refusal = Rejection.ofHandle(stored, push.grant.id, connection.api.environment) { throw refusal }
-        guard let token = connection.api.grants?.handleKey.open(stored.token, of: stored.handle) else {
+        guard let grants = connection.api.grants else { throw Rejection(.forbidden) }
+        let sweep = HandleSweep(rules: grants.upkeep.rules, at: connection.api.clock.time)
+        let refusal = Rejection.ofHandle(
+            stored, push.grant.id, connection.api.environment, sweep, connection.api.clock)
+        if let refusal { throw refusal }
+        guard let token = grants.handleKey.open(stored.token, of: stored.handle) else {
             throw Rejection(.internalServerError)
         }
         request.handle = stored.handle
@@ -123,8 +130,9 @@ enum GrantRoute {
         count(answer.status == 200 ? "200" : known?.rawValue ?? otherOutcome, of: request, connection.api.grants)
         guard answer.status == 410, let known, let handle = request.handle, let store = connection.api.grants?.store
         else { return }
-        let moment = answer.timestamp.map { Timestamp(milliseconds: $0) } ?? push.time ?? connection.api.clock.time
-        let end = HandleEnd(reason: known, moment: moment)
+        let clock = connection.api.clock
+        let moment = answer.timestamp.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) }
+        let end = HandleEnd(reason: known, moment: moment ?? push.time ?? clock.time, noted: clock.time)
         // If this fails, the next request is forwarded, and the upstream gives the same answer.
         Task { try? await store.end(handle, end) }
     }

@@ -130,15 +130,66 @@ enum HandleRoute {
         let stored = StoredHandle(
             handle: handle, grant: grant.id, app: app.id, environment: environment, token: sealed,
             registered: connection.api.clock.time)
+        let code = try code(body[text: "code"], of: grant, connection.api.clock)
+        let detail = detail(of: token, app, environment, connection.api)
         let limit = grant.limits.maximumHandles
         return { () async throws(StoreError) in
             do throws(StoreError) {
-                try await grants.store.put([stored], limit: limit)
+                try await put(stored, limit: limit, code, grants)
             } catch  where error == .tooManyHandles(limit) {
                 return .failure(Rejection(.forbidden, detail: "The grant has \(limit) handles, and may not have more."))
+            } catch  where error == .codeWasUsed {
+                return .failure(Rejection(.forbidden, detail: error.cause))
             }
-            return .success(#"{"handle":"\#(handle)"}"#)
+            return .success(#"{"handle":"\#(handle)"\#(detail)}"#)
         }
+    }
+
+    /// A member of the answer that says what will be wrong with each push to the handle; empty if nothing is known.
+    private static func detail(of token: [UInt8], _ app: App, _ environment: Environment, _ api: ProviderAPI) -> String
+    {
+        let upstreams = api.accounts.current.upstreams
+        func isForwarded(_ environment: Environment) -> Bool {
+            upstreams[UpstreamPlace(bundleID: app.bundleID, environment: environment)] != nil
+        }
+        guard !isForwarded(environment), Environment.allCases.contains(where: isForwarded),
+            DeviceToken(token).flatMap({ api.rules.tokenKeys.current.open($0, environment: environment) }) == nil
+        else { return "" }
+        return #","detail":"\#(Rejection.detailWithoutUpstream(app.bundleID, environment))""#
+    }
+
+    private static func put(
+        _ stored: StoredHandle,
+        limit: Int,
+        _ code: UsedCode?,
+        _ grants: GrantGateway,
+    ) async throws(StoreError) {
+        do throws(StoreError) {
+            try await grants.store.put([stored], limit: limit, code: code)
+        } catch  where error == .tooManyHandles(limit) {
+            // Some of them may have ended since the last look.
+            await grants.upkeep.catchUp()
+            try await grants.store.put([stored], limit: limit, code: code)
+        }
+    }
+
+    /// Verifies the code that the registration of a handle needs.
+    /// - Returns: nil if the grant needs none.
+    private static func code(
+        _ text: String?,
+        of grant: Grant,
+        _ clock: ServiceClock,
+    ) throws(Rejection) -> UsedCode? {
+        guard grant.limits.registration == .code else { return nil }
+        guard let text else {
+            throw Rejection(
+                .forbidden, detail: "The grant's registration is code: the body needs code, a JWT of the instance.")
+        }
+        let now = clock.time
+        let code = try RegistrationCode(
+            text, now: Double(clock.time(of: grant.team).milliseconds) / 1000,
+            teamTime: { clock.teamSeconds(ofClient: $0, of: $1) }, key: { ProviderKey(grant, $0) })
+        return UsedCode(grant: grant.id, digest: code.digest, expires: code.expires, now: now)
     }
 
     // MARK: Grants
@@ -172,7 +223,7 @@ enum HandleRoute {
                     id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: invitation.name,
                     key: .random(using: &random), publicKey: publicKey, clientKey: GrantClientKey().text,
                     limits: invitation.limits, made: now)
-                _ = try await accounts.apply(.createGrant(grant))
+                _ = try await accounts.apply(.createGrant(grant, limit: grants.upkeep.rules.grants))
                 return .success(
                     #"{"grant":"\#(grant.id)","teamID":"\#(grant.team)","keyID":"\#(grant.key)","#
                         + #""clientKey":"\#(grant.clientKey)"}"#)
