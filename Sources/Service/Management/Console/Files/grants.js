@@ -50,7 +50,7 @@ export class Grants {
       element("div", { class: "heading" }, element("h2", { id }, grant.name), element("code", {}, grant.grant), state(grant),
         element("div", { class: "push actions" }, ...actions)),
       row("App", grant.bundleID), row("Key", `team ID ${grant.teamID}, key ID ${grant.keyID}`),
-      row("Limits", limits(grant)),
+      row("Limits", limits(grant)), grant.readable === undefined ? null : row("Readable to you", grant.readable.join(", ")),
       row("Handles", `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`),
       row("Today", counted(grant.today, "notification")), row("Answers", answers(grant)));
   }
@@ -120,12 +120,20 @@ function limits(grant) {
     grant.rate === undefined ? null : `${grant.rate.toLocaleString()} a second`,
     grant.daily === undefined ? null : `${grant.daily.toLocaleString()} a day`,
     grant.payloadBytes === undefined ? null : `${grant.payloadBytes.toLocaleString()} bytes`,
-    grant.encryptedOnly ? "encrypted payloads only" : null,
+    encrypted(grant.encryptedOnly),
     ...(grant.topics ?? []), ...(grant.pushTypes ?? []),
     grant.priorities === undefined ? null : `priority ${grant.priorities.join(", ")}`,
     grant.expires === undefined ? null : `until ${new Date(grant.expires).toLocaleDateString()}`,
   ].filter((text) => text !== null);
   return texts.length === 0 ? "none" : texts.join(", ");
+}
+
+/** What of the payloads has to be encrypted; null if nothing has to be. */
+function encrypted(form) {
+  if (!form) return null;
+  if (form === true) return "encrypted payloads only";
+  const keys = typeof form === "string" ? form : Object.entries(form.keys).map(([name, kind]) => `${name} ${kind}`).join(", ");
+  return `encrypted payloads only (${keys})`;
 }
 
 function answers(grant) {
