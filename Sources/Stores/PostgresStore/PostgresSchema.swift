@@ -13,13 +13,32 @@ enum PostgresSchema {
     static let migrations: [[StaticString]] = [
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
-        grants, broadcastsOfApps, lateStatements,
+        grants, broadcastsOfApps, lateStatements, sealedHeldNotifications,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go
     /// on.
     private static let broadcastsOfApps: [StaticString] = [
         "ALTER TABLE carillon.app ADD COLUMN IF NOT EXISTS broadcasts boolean NOT NULL DEFAULT true"
+    ]
+
+    /// Notifications that could not be forwarded. token, payload: encrypted. A node of the release before uses the table
+    /// held_push, whose rows are in clear; the nodes of this one move them.
+    private static let sealedHeldNotifications: [StaticString] = [
+        """
+        CREATE TABLE carillon.sealed_push (
+            number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            bundle_id text NOT NULL,
+            environment smallint NOT NULL,
+            expires bigint NOT NULL,
+            taken bigint NOT NULL,
+            token bytea NOT NULL,
+            payload bytea NOT NULL,
+            headers bytea NOT NULL
+        )
+        """,
+        "CREATE INDEX sealed_push_by_place ON carillon.sealed_push (bundle_id, environment, number)",
+        "CREATE INDEX sealed_push_by_expiry ON carillon.sealed_push (expires)",
     ]
 
     private static let first: [StaticString] = [
