@@ -23,13 +23,18 @@ extension AccountsSnapshot {
         guard !isUsed else {
             throw StoreError(.exists, "A team or another grant has this key: make a new one.")
         }
-        for upstream in upstreams.values where upstream.place.bundleID == grant.bundleID && !upstream.acceptsGrants {
-            throw .upstreamRefusesGrants(upstream.place)
-        }
+        try checkGrants(of: grant.bundleID)
         guard grants.count < Grant.maximumCount else {
             throw StoreError(.conflict, "There are \(Grant.maximumCount) grants already.")
         }
         set(grant)
+    }
+
+    /// Checks that grants may be made for an app: its upstreams take what grants send.
+    package func checkGrants(of bundleID: BundleID) throws(StoreError) {
+        for upstream in upstreams.values where upstream.place.bundleID == bundleID && !upstream.acceptsGrants {
+            throw .upstreamRefusesGrants(upstream.place)
+        }
     }
 
     /// Replaces the name, the limits and the suspension of a grant.
