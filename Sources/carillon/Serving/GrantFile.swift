@@ -12,8 +12,7 @@ struct GrantFile {
     private let answer: JSONValue
 
     init(path: String) throws {
-        answer = try JSONFile(path: path).read("grant")
-        self.path = path
+        let answer = try JSONFile(path: path).read("grant")
         func text(_ name: String) throws -> String {
             guard case .string(let text)? = answer.members[name] else {
                 throw CommandError(
@@ -26,6 +25,7 @@ struct GrantFile {
             let bundleID = BundleID(rawValue: try text("bundleID"))
         else { throw CommandError("The file \(path) has a teamID, a keyID or a bundleID that is none.") }
         (teamID, keyID, self.bundleID) = (team, key, bundleID)
+        (self.path, self.answer) = (path, answer)
     }
 
     /// Returns the grant's private key in PEM.
@@ -33,8 +33,8 @@ struct GrantFile {
     func privateKey(in file: String?) throws -> String {
         if let file { return try read(file) }
         if case .string(let pem)? = answer.members["privateKey"] { return pem }
-        let folder = path == "-" ? "" : String(path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex))
-        let beside = path.contains("/") ? folder : ""
+        // The folder of the answer, with its slash.
+        let beside = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         var candidates = [beside + "AuthKey_\(keyID.rawValue).p8", beside + "AuthKey.p8"]
         if case .string(let named)? = answer.members["path"] {
             // The file may have come from another machine.
