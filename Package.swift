@@ -397,7 +397,7 @@ let package = Package(
             [
                 "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "APNSProvider", "Upstream",
                 "ProviderAPI", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
-                "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics,
+                "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics, grdb,
             ]),
         tests(
             "Tests/Service/DeliveryLogFilesTests",
@@ -415,7 +415,8 @@ let package = Package(
             "Tests/Service/ServiceTests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", "ProviderAPI",
-                "BinaryAPI", "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service",
+                "BinaryAPI", "Courier", "Management", "PrivateFiles", "SQLiteStore", "AccountTables", "SQLSupport",
+                "Upstream", "Service",
                 "ServiceTesting", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix,
                 nioTLS, nioSSL, crypto, x509, logging, configuration, inMemoryLogging, grdb,
             ] + postgresTesting),

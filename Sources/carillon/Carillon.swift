@@ -10,7 +10,8 @@ struct Carillon: AsyncParsableCommand {
         discussion: "Start with: carillon demo",
         version: Version.text,
         subcommands: [
-            ServeCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self, KeyCommand.self,
+            ServeCommand.self, InstanceCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self,
+            KeyCommand.self,
             CertificateCommand.self, GrantCommand.self, TokenKeyCommand.self, AdministratorCommand.self,
             DeviceCommand.self,
             ChannelCommand.self, SendCommand.self, BroadcastCommand.self, FeedbackCommand.self, LogCommand.self,

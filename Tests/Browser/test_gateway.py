@@ -59,6 +59,7 @@ class GrantsTests(GatewayCase):
         for text in [
             INJECTIONS[1], made["grant"], self.app, made["keyID"], "20 a second", "50,000 a day", "encrypted payloads only",
             "priority 5, 10", "2,000 bytes", "1 of 7", "0 notifications", "nothing sent yet",
+            "aps.alert.loc-key",
         ]:
             self.console.wait_for_text(text)
         # The client key and the key of the instance are not shown.
@@ -258,6 +259,21 @@ class ForwardTests(UpstreamCase):
         self.console.wait(lambda: self.console.all("dialog") == [])
         self.console.wait(lambda: "forwarded to" not in self.console.text())
         self.assertEqual(self.provider.send({"aps": {"alert": "Not forwarded"}}, token=self.phone.device_token), 400)
+
+    def test_an_upstream_that_refuses_the_key_is_named(self):
+        # Another key than the one that the upstream knows under this name.
+        key = subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], stdout=subprocess.PIPE,
+            check=True).stdout.decode()
+        self.service.manage("PUT", self.path, {
+            "url": self.address, "authority": self.upstream.ready["caPEM"],
+            "credentials": {"kind": "key", "teamID": self.phone.team_id, "keyID": self.phone.key_id, "privateKey": key}})
+        self.assertEqual(self.provider.send({"aps": {"alert": "Refused"}}, token=self.phone.device_token), 403)
+        self.console.show("#/notifications")
+        self.console.show("#/accounts", "Accounts")
+        self.console.wait_for_text("The upstream refuses your key or certificate for development", "[role=alert]")
+        self.console.wait_for_text("InvalidProviderToken", "[role=alert]")
+        self.service.manage("DELETE", self.path)
 
     def test_a_mistake_is_said_where_it_was_made(self):
         self.open()

@@ -48,6 +48,8 @@ package struct ManagementParts: Sendable {
     package let cluster: (any ClusterNodes)?
     /// How the service treats what the documents do not allow.
     package var conformance = Conformance.apple
+    /// The apps whose upstreams refuse the gateway's own key or certificate, as this node has seen it.
+    package var upstreamRefusals: @Sendable () -> [UpstreamPlace: CredentialsRefusal] = { [:] }
     /// The rate of requests over the network that show neither the key nor a session.
     package var withoutKey = ManagementLimits.withoutKey
     /// Asks the other nodes for what they have logged about a notification. Likewise.

@@ -46,7 +46,7 @@ package final class CarillonService: Sendable {
                 "The setting accept is any, and apps of this store have upstreams: what anybody sends must not be forwarded. "
                     + "Use another data folder, or remove the upstreams.")
         }
-        let key = try await FirstStart(accounts: base.store, folder: base.folder).prepare()
+        let key = try await Self.prepareAccounts(base)
         var random = SystemRandomNumberGenerator()
         let origin = OfferOrigin.random(using: &random)
         let lines = try await LineParts(base)
@@ -71,7 +71,8 @@ package final class CarillonService: Sendable {
         peers?.answerQuestions(log, lines.local)
         let management = try await ManagementOpening(base: base, certificate: certificate).open(
             ManagementParts(
-                base, lines: lines, delivery: delivery, grants: grants, development: development, peers: peers,
+                base, lines: lines, delivery: delivery, grants: grants, forwarder: providers.forwarder,
+                development: development, peers: peers,
                 state: state, metrics: metrics, history: history, log: log))
 
         let description = ServiceDescription(base, key: key, providers, couriers, management)
@@ -88,6 +89,19 @@ package final class CarillonService: Sendable {
         self.grants = grants
         (self.state, self.history) = (state, history)
         state.serve()
+    }
+
+    /// Makes what is missing of the accounts, and returns the key that `carillon send` signs with.
+    private static func prepareAccounts(
+        _ base: ServiceBase
+    ) async throws(ServiceError) -> ServiceDescription.DevelopmentKey? {
+        guard let instance = base.settings.instance else {
+            return try await FirstStart(accounts: base.store, folder: base.folder).prepare()
+        }
+        return try await InstanceStart(
+            accounts: base.store, folder: base.folder, vault: UpstreamVault(base.secrets.credentialSeal),
+            instance: instance
+        ).prepare()
     }
 
     /// Serves until the task is cancelled or a graceful shutdown begins. Then it delivers or stores every

@@ -6,11 +6,14 @@ import NIOCore
 final class ForwardedBatch: AnswerReader {
     private let answers: any ForwardingAnswers
     private let metrics: PlaceMetrics
+    /// Nil if the credentials are the client's.
+    private let credentials: CredentialsWatch?
     private let began = NIODeadline.now()
 
-    init(_ answers: any ForwardingAnswers, _ metrics: PlaceMetrics) {
+    init(_ answers: any ForwardingAnswers, _ metrics: PlaceMetrics, _ credentials: CredentialsWatch?) {
         self.answers = answers
         self.metrics = metrics
+        self.credentials = credentials
     }
 
     /// Makes the request for one of the notifications.
@@ -21,6 +24,7 @@ final class ForwardedBatch: AnswerReader {
         ) { [self] result in
             let (answer, time) = (UpstreamPool.answer(result), NIODeadline.now() - began)
             metrics.answered(answer, after: time)
+            credentials?.answered(answer)
             grant?.answered(after: time)
             return answers.add(answer, to: ticket) ? self : nil
         }

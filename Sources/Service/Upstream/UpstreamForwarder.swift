@@ -2,7 +2,7 @@ import APNSProvider
 package import Delivery
 package import Logging
 package import NIOCore
-import Notifications
+package import Notifications
 import Synchronization
 import Trust
 
@@ -21,6 +21,8 @@ package final class UpstreamForwarder: Forwarding {
     private struct Place {
         var upstream: AppUpstream
         let endpoint: UpstreamVault.Endpoint
+        /// Nil if the credentials are the clients'.
+        let credentials: CredentialsWatch?
         /// Nil if each key has a pool of its own.
         var pool: UpstreamPool?
         var passed: [PassedKey: UpstreamPool] = [:]
@@ -41,6 +43,7 @@ package final class UpstreamForwarder: Forwarding {
     private let metrics: UpstreamMetrics
     private let logger: Logger
     private let group: any EventLoopGroup
+    private let now: @Sendable () -> Timestamp
     private let tokens: CountingTokenStore
     private let state = Mutex(State())
 
@@ -48,13 +51,16 @@ package final class UpstreamForwarder: Forwarding {
     ///   - variables: the process's environment, which may name a proxy.
     ///   - group: the event loops of the gateway's clients. If a client and an upstream have the same one, no thread has to
     ///     wake another.
+    ///   - now: the machine's time.
     package init(
         _ vault: UpstreamVault,
         variables: [String: String],
         metrics: UpstreamMetrics,
         logger: Logger,
         group: any EventLoopGroup,
+        now: @escaping @Sendable () -> Timestamp,
     ) {
+        self.now = now
         self.vault = vault
         self.variables = variables
         self.metrics = metrics
@@ -77,9 +83,9 @@ package final class UpstreamForwarder: Forwarding {
         _ answers: any ForwardingAnswers,
     ) {
         do throws(UpstreamError) {
-            let pool = try pool(for: upstream, key)
+            let (pool, credentials) = try pool(for: upstream, key)
             let place = metrics.of(upstream.place)
-            let batch = ForwardedBatch(answers, place)
+            let batch = ForwardedBatch(answers, place, credentials)
             place.sent(pushes.count)
             pool.forward(pushes.map { batch.request($0.ticket, $0.push, metrics.of($0.push.share)) })
         } catch {
@@ -87,6 +93,11 @@ package final class UpstreamForwarder: Forwarding {
             let isAny = pushes.map { answers.add(failure, to: $0.ticket) }.contains(true)
             if isAny { answers.answersArrived() }
         }
+    }
+
+    /// The apps whose upstreams refuse the gateway's own key or certificate, as this node has seen it.
+    package var refusals: [UpstreamPlace: CredentialsRefusal] {
+        state.withLock { state in state.places.compactMapValues { $0.credentials?.refusal } }
     }
 
     /// Follows the accounts until the task is cancelled: opens upstreams that were set, ends the connections to those that
@@ -148,19 +159,19 @@ package final class UpstreamForwarder: Forwarding {
     private func pool(
         for upstream: AppUpstream,
         _ key: PassedKey?,
-    ) throws(UpstreamError) -> UpstreamPool {
+    ) throws(UpstreamError) -> (UpstreamPool, CredentialsWatch?) {
         // Keep the lock until the pool is recorded. Otherwise an upstream that is changed before that would get a pool
         // of its former URL.
         try state.withLock { state throws(UpstreamError) in
             let place = try place(of: upstream, &state)
-            if let pool = place.pool { return pool }
+            if let pool = place.pool { return (pool, place.credentials) }
             guard let key else {
                 throw UpstreamError(.badCredentials, "The upstream needs the client's provider token.")
             }
-            if let pool = place.passed[key] { return pool }
+            if let pool = place.passed[key] { return (pool, nil) }
             let pool = try poolFor(place.endpoint, suffix: "\(key.team) \(key.key)", upstream.place, &state)
             state.places[upstream.place]?.passed[key] = pool
-            return pool
+            return (pool, nil)
         }
     }
 
@@ -175,10 +186,16 @@ package final class UpstreamForwarder: Forwarding {
             throw UpstreamError(.changed, "The app's upstream was changed; send the request again.")
         }
         let endpoint = try vault.endpoint(of: upstream, variables: variables)
-        var place = Place(upstream: upstream, endpoint: endpoint)
+        let isOwn = upstream.credentials != .passthrough
+        var place = Place(
+            upstream: upstream, endpoint: endpoint,
+            credentials: isOwn
+                ? CredentialsWatch(
+                    upstream.place, metrics.refusedCredentials(of: upstream.place), logger: logger, now: now) : nil)
         if upstream.credentials != .passthrough {
             place.pool = try poolFor(endpoint, suffix: "", upstream.place, &state)
         }
+        state.places[upstream.place]?.credentials?.end()
         state.places[upstream.place] = place
         return place
     }
@@ -204,6 +221,7 @@ package final class UpstreamForwarder: Forwarding {
         state.withLock { state in
             for (name, place) in state.places {
                 guard snapshot.upstreams[name] == place.upstream else {
+                    place.credentials?.end()
                     state.places[name] = nil
                     continue
                 }

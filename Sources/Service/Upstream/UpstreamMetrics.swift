@@ -47,6 +47,14 @@ package final class UpstreamMetrics: Sendable {
         }
     }
 
+    /// 1 while the upstream refuses the gateway's own key or certificate, otherwise 0.
+    func refusedCredentials(of place: UpstreamPlace) -> Meter {
+        Meter(
+            label: "carillon_upstream_credentials_refused",
+            dimensions: [("app", place.bundleID.rawValue), ("environment", place.environment.rawValue)],
+            factory: factory)
+    }
+
     func madeToken() { tokens.increment() }
 }
 

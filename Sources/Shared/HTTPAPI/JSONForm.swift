@@ -121,9 +121,9 @@ extension JSONForm {
         text: @escaping @Sendable (Value) -> String?,
     ) -> JSONForm {
         JSONForm(
-            schema: .textOr(format, object.schema),
+            schema: .oneOf([.string(format), object.schema]),
             reading: { json, place in
-                if place.isStrict { try Schema.textOr(format, .openObject).check(json, at: place.pointer) }
+                if place.isStrict { try Schema.oneOf([.string(format), .openObject]).check(json, at: place.pointer) }
                 if case .string(let text) = json { return value(text) }
                 return try object.reading(json, place)
             }, writing: { value in text(value).map { .string($0) } ?? object.writing(value) })

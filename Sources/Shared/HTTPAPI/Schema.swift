@@ -14,10 +14,10 @@ package indirect enum Schema: Sendable {
     case object([Member])
     /// Any object.
     case openObject
+    /// A value of one of several forms, which differ in their JSON type.
+    case oneOf([Schema])
     /// Any value.
     case any
-    /// A text, or an object.
-    case textOr(TextFormat, Schema)
     /// Another schema, with its name in the description.
     case named(String, Schema)
 
@@ -70,6 +70,11 @@ extension Schema {
                 throw .invalid(pointer, "The value has to be from \(range.lowerBound) to \(range.upperBound).")
             }
         case (.boolean, .bool), (.openObject, .object): break
+        case (.oneOf(let schemas), _):
+            guard let schema = schemas.first(where: { $0.hasType(of: value) }) else {
+                throw .wrongType(value, at: pointer, kind)
+            }
+            try schema.check(value, at: pointer)
         case (.array(let element, let count), .array(let values)):
             guard count.contains(values.count) else {
                 throw .invalid(pointer, "The list has to have \(count.lowerBound) to \(count.upperBound) elements.")
@@ -77,8 +82,6 @@ extension Schema {
             for (index, value) in values.enumerated() { try element.check(value, at: "\(pointer)/\(index)") }
         case (.object(let members), .object(let values)):
             try check(values, members, at: pointer)
-        case (.textOr(let format, _), .string): try Schema.string(format).check(value, at: pointer)
-        case (.textOr(_, let schema), .object): try schema.check(value, at: pointer)
         case (.named(_, let schema), _):
             try schema.check(value, at: pointer)
         default:
@@ -99,6 +102,18 @@ extension Schema {
         }
     }
 
+    /// Whether a value has the JSON type that the schema is about.
+    private func hasType(of value: JSONValue) -> Bool {
+        switch (self, value) {
+        case (.any, _), (.string, .string), (.integer, .integer), (.integer, .number), (.boolean, .bool),
+            (.array, .array), (.object, .object), (.openObject, .object):
+            true
+        case (.oneOf(let schemas), _): schemas.contains { $0.hasType(of: value) }
+        case (.named(_, let schema), _): schema.hasType(of: value)
+        default: false
+        }
+    }
+
     private var kind: String {
         switch self {
         case .string(let format): format.name
@@ -107,7 +122,7 @@ extension Schema {
         case .array: "an array"
         case .any: "any value"
         case .object, .openObject: "an object"
-        case .textOr(let format, _): format.name + ", or an object"
+        case .oneOf(let schemas): schemas.map(\.kind).joined(separator: ", or ")
         case .named(_, let schema): schema.kind
         }
     }
@@ -134,8 +149,8 @@ extension Schema {
         case .array(let element, let count): Self.definition(ofArrayOf: element, count)
         case .object(let members): Self.definition(ofObjectOf: members)
         case .openObject: ["type": "object"]
+        case .oneOf(let schemas): ["oneOf": .array(schemas.map(\.description))]
         case .any: [:]
-        case .textOr(let format, let schema): ["oneOf": [Self.definition(of: format), schema.description]]
         case .named(_, let schema): schema.definition
         }
     }
@@ -181,7 +196,8 @@ extension Schema {
         case .named(let name, let schema):
             return schema.references.merging([name: schema], uniquingKeysWith: { $1 })
         case .array(let element, _): return element.references
-        case .textOr(_, let schema): return schema.references
+        case .oneOf(let schemas):
+            return schemas.reduce(into: [:]) { $0.merge($1.references, uniquingKeysWith: { $1 }) }
         case .object(let members):
             return members.reduce(into: [:]) { $0.merge($1.schema.references, uniquingKeysWith: { $1 }) }
         case .string, .integer, .boolean, .openObject, .any: return [:]

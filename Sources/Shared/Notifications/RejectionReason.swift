@@ -250,6 +250,16 @@ extension Rejection.Reason {
     }
 }
 
+extension Rejection.Reason {
+    /// Whether the reason is about the key or the certificate that the sender authenticates with.
+    package var isOfCredentials: Bool {
+        switch self {
+        case .badCertificate, .badCertificateEnvironment: true
+        default: tokenJudgement == .refused || tokenJudgement == .unrelated
+        }
+    }
+}
+
 extension Rejection.Reason.Row {
     fileprivate init(_ status: Int, _ meaning: String, _ advice: RejectionAdvice, _ subject: RejectionSubject) {
         self.init(status: status, meaning: meaning, advice: advice, subject: subject)

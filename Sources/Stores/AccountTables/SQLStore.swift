@@ -3,7 +3,7 @@ package import SQLSupport
 package import Storage
 
 /// A store in one of the two databases. The extensions of this protocol have what is the same in both.
-package protocol SQLStore: Invitations, HeldPushes {
+package protocol SQLStore: Invitations, HeldPushes, ClearHeldPushes {
     /// Reads rows outside of a transaction.
     func read<Value: Sendable>(
         _ statement: SQLStatement,

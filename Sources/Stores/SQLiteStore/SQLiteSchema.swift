@@ -44,6 +44,9 @@ enum SQLiteSchema {
         migrator.registerMigration("handle ages") { database in
             try database.execute(sql: handleAges)
         }
+        migrator.registerMigration("sealed held notifications") { database in
+            try database.execute(sql: sealedHeldNotifications)
+        }
         return migrator
     }
 
@@ -259,6 +262,23 @@ enum SQLiteSchema {
         ) STRICT;
         CREATE INDEX held_push_by_place ON held_push (bundle_id, environment, number);
         CREATE INDEX held_push_by_expiry ON held_push (expires);
+        """
+
+    private static let sealedHeldNotifications = """
+        -- Notifications that could not be forwarded, in place of the table held_push, whose rows are in clear. token and
+        -- payload: encrypted.
+        CREATE TABLE sealed_push (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            bundle_id TEXT NOT NULL,
+            environment INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            taken INTEGER NOT NULL,
+            token BLOB NOT NULL,
+            payload BLOB NOT NULL,
+            headers BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX sealed_push_by_place ON sealed_push (bundle_id, environment, number);
+        CREATE INDEX sealed_push_by_expiry ON sealed_push (expires);
         """
 
     private static let broadcastsOfApps = """

@@ -75,10 +75,13 @@ struct GrantCommand: AsyncParsableCommand {
                 valueName: "date"))
         var expires: String?
 
-        @Flag(
-            name: .customLong("encrypted-only"), inversion: .prefixedNo,
-            help: "It may send nothing but one encrypted text beside an aps dictionary that says nothing.")
-        var encryptedOnly: Bool?
+        @Option(
+            name: .customLong("encrypted-only"), defaultAsFlag: .any, parsing: .next,
+            help: ArgumentHelp(
+                "It may send nothing but encrypted payloads, beside an aps dictionary that says nothing.",
+                discussion: EncryptedOnlyArgument.discussion, valueName: "form"),
+            transform: EncryptedOnlyArgument.read)
+        var encryptedOnly: ManagementMessages.EncryptedOnly?
 
         @Option(name: .customLong("maximum-handles"), help: "How many active handles it may have.")
         var maximumHandles: Int?
@@ -170,7 +173,8 @@ struct GrantCommand: AsyncParsableCommand {
             let key = path.map { "\nkey file    \($0)" } ?? ""
             common.output.print(
                 Made(
-                    grant: made.grant, teamID: made.teamID, keyID: made.keyID, path: path, clientKey: made.clientKey),
+                    grant: made.grant, teamID: made.teamID, keyID: made.keyID, path: path, clientKey: made.clientKey,
+                    bundleID: made.bundleID),
                 """
                 Made the grant \(made.grant). The instance needs:
                 team ID     \(made.teamID)
@@ -185,6 +189,7 @@ struct GrantCommand: AsyncParsableCommand {
             let keyID: String
             let path: String?
             let clientKey: String
+            let bundleID: String
         }
     }
 
@@ -252,7 +257,7 @@ extension ManagementMessages.Grant: RemovableItem {
         let answers = sent.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let limited = [
             limits.rate.map { "\($0) a second" }, limits.daily.map { "\($0) a day" },
-            limits.payloadBytes.map { "\($0) bytes" }, limits.encryptedOnly == true ? "encrypted only" : nil,
+            limits.payloadBytes.map { "\($0) bytes" }, EncryptedOnlyArgument.shown(limits.encryptedOnly),
             limits.expires.map { "until \(shown($0))" },
         ].compactMap { $0 }.joined(separator: ", ")
         return [

@@ -144,9 +144,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")
     var config: String?
 
-    func run() async throws {
+    func run() async throws { try await run { _ in } }
+
+    /// - Parameter prepare: changes the settings before the configured values are read.
+    func run(_ prepare: (inout Settings) throws -> Void) async throws {
         OpenFiles.raise()
-        let settings = try await settings()
+        let settings = try await settings(prepare)
         let environment = ProcessInfo.processInfo.environment
         // An upstream may be set at any time. Without this, a mistake would cost a 503 for each notification then.
         _ = try ProxyRules(variables: environment)
@@ -166,7 +169,7 @@ struct ServeCommand: AsyncParsableCommand {
         let service = try await CarillonService.start(settings, logger: logger)
         try await supervisor.run(logger) { [logger] in
             supervisor.ready { await service.visitEventLoops() }
-            if common.json || supervisor.isForPeople { announce(service, isFirstStart: isFirstStart) }
+            if common.json || supervisor.isForPeople { announce(service, settings, isFirstStart: isFirstStart) }
             // Log this for programs that wait for it in a container's log.
             logger.info("The service is ready")
             if untilInputEnds { InputEnd.watch() }
@@ -174,8 +177,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func settings() async throws -> Settings {
+    private func settings(_ prepare: (inout Settings) throws -> Void) async throws -> Settings {
         var settings = Settings()
+        try prepare(&settings)
         let environment = ProcessInfo.processInfo.environment
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
         let file = try (config ?? environment["CARILLON_CONFIG"]).map(SettingsFile.init)
@@ -215,13 +219,15 @@ struct ServeCommand: AsyncParsableCommand {
         return settings
     }
 
-    private func announce(_ service: CarillonService, isFirstStart: Bool) {
+    private func announce(_ service: CarillonService, _ settings: Settings, isFirstStart: Bool) {
         let description = service.description
         common.output.print(
             Ready(
                 development: description.development, production: description.production, ca: description.ca,
                 caPEM: authorityPEM(description), management: description.management, accept: description.accept),
-            Welcome(description, folder: service.folder, isFirstStart: isFirstStart).text,
+            Welcome(
+                description, folder: service.folder, isFirstStart: isFirstStart, gateways: settings.instance?.gateways
+            ).text,
         )
     }
 

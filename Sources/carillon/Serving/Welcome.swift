@@ -8,8 +8,16 @@ struct Welcome {
     private let description: ServiceDescription
     private let folder: DataFolder
     private let isFirstStart: Bool
+    /// Where an instance's own service forwards to; nil for any other service.
+    private let gateways: [Environment: String]?
 
-    init(_ description: ServiceDescription, folder: DataFolder, isFirstStart: Bool) {
+    init(
+        _ description: ServiceDescription,
+        folder: DataFolder,
+        isFirstStart: Bool,
+        gateways: [Environment: String]? = nil,
+    ) {
+        self.gateways = gateways
         self.description = description
         self.folder = folder
         self.isFirstStart = isFirstStart
@@ -39,7 +47,14 @@ struct Welcome {
             lines += ["  team         \(key.teamID)", "  signing key  \(key.keyID)  \(key.path)"]
             if let bundleID = key.bundleID { lines.append("  app          \(bundleID)") }
         }
-        lines += isFirstStart ? nextSteps : ["", "Try it: carillon demo"]
+        if let gateways {
+            lines += Environment.allCases.compactMap { environment in
+                gateways[environment].map { "  gateway      \($0) (\(environment.rawValue))" }
+            }
+            lines += ["", "Let your server use the signing key, and trust the authority: docs/instance.md"]
+        } else {
+            lines += isFirstStart ? nextSteps : ["", "Try it: carillon demo"]
+        }
         return lines.joined(separator: "\n")
     }
 

@@ -135,16 +135,29 @@ PLANS = {
                 "CODE=$(carillon grant invite --bundle-id com.example.chat --name chat.example.net --json | " + FIELD + "code)\n",
             "carillon app upstream set --bundle-id com.example.shop --environment production \\":
                 "carillon app create --team ABCDE12345 --bundle-id com.example.shop\n",
+            "certbot certonly --standalone -d push.example.com": "mkdir hooks\n",
+        },
+        after={
+            # What certbot does after a renewal.
+            "certbot certonly --standalone -d push.example.com":
+                "mkdir fake && printf '#!/bin/sh\\necho \"$@\" >restarted\\n' >fake/systemctl && chmod 755 fake/systemctl\n"
+                "RENEWED_DOMAINS='www.example.com' PATH=$PWD/fake:$PATH hooks/carillon\n"
+                "test ! -e restarted\n"
+                "RENEWED_DOMAINS='www.example.com push.example.com' PATH=$PWD/fake:$PATH hooks/carillon\n"
+                "test \"$(cat restarted)\" = 'restart carillon'\n",
         },
         replace={
             "/etc/letsencrypt/live/push.example.com/": "$PWD/", "/etc/ssl/certs/ISRG_Root_X1.pem": "$PWD/fullchain.pem",
+            "/etc/letsencrypt/renewal-hooks/deploy/": "$PWD/hooks/",
         },
+        without={"certbot": "there is no Let's Encrypt here"},
         skipped={
             'curl --http2 -H "apns-topic: com.example.chat" -H "apns-push-type: alert" -H "authorization: bearer $TOKEN" \\':
                 "the upstream is Apple's service: GatewayJourneyTests sends to an upstream of its own",
             "curl -X POST --unix-socket $SOCKET http://localhost/v1/requests/17/release":
                 "needs a captured request: GatewayJourneyTests releases one",
         }),
+    "docs/instance.md": Plan(skipped={"*": "InstanceDocumentTests does all of it, in namespaces"}),
     "docs/install.md": Plan(
         prepare="carillon serve\n",
         skipped={

@@ -74,7 +74,20 @@ import Testing
         try await RawServer.run(.answering(html)) { environment in
             let error = try await sends(to: environment)
             #expect(error?.code == .cannotConnect)
-            #expect(error?.cause.contains("HTTP/1") == true)
+            #expect(error?.cause.contains("does not speak HTTP/2") == true)
+        }
+    }
+
+    @Test(arguments: [[], ["http/1.1"]]) func `A server that does not choose HTTP 2 gets no request`(
+        _ protocols: [String]
+    ) async throws {
+        var options = ScriptedServer.Options()
+        options.protocols = protocols
+        try await ScriptedServer.run(options, script: { $1.answer($0.stream) }) { server in
+            let error = try await sends(to: try server.environment())
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.mayHaveBeenTaken == false)
+            #expect(server.log.requests.isEmpty)
         }
     }
 

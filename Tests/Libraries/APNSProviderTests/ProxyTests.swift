@@ -41,8 +41,12 @@ import Testing
 
     @Test(arguments: [
         ("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "name and a password"),
-        ("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", "status 503"), ("SSH-2.0\r\n\r\n", "does not speak HTTP"),
-        (String(repeating: "x", count: 9_000), "longer than"),
+        ("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", "status 503"),
+        ("SSH-2.0\r\n\r\n", "the proxy does not speak HTTP"),
+        // Garbage without an end.
+        ("SSH-2.0", "the proxy does not speak HTTP"), ("\u{15}\u{3}\u{1}", "the proxy does not speak HTTP"),
+        ("HTTP/2", "the proxy does not speak HTTP"), ("HTTP/1.1 OK\r\n\r\n", "the proxy does not speak HTTP"),
+        ("HTTP/1.1 200 " + String(repeating: "x", count: 9_000), "longer than"),
     ])
     func `A proxy that refuses is named as the cause`(answer: String, cause: String) async throws {
         try await run(.answers(answer)) { client, server, _ in

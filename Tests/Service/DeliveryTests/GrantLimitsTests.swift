@@ -84,6 +84,13 @@ struct GrantLimitsTests {
         arguments: [
             #"{"aps":{"mutable-content":1},"data":"AAAA"}"#,
             #"{"aps":{},"e":"aGVsbG8"}"#, #"{"aps":{},"e":"aGVsbG8="}"#,
+            // Base 64, and z85 as relays write it.
+            #"{"aps":{},"e":"++//"}"#, #"{"aps":{},"e":"+/8="}"#, #"{"aps":{},"e":"HelloWorld"}"#,
+            #"{"aps":{},"e":"nm=QNz.92Pz/PV8aPbk3"}"#,
+            // Silent pushes, and those that only set the badge.
+            #"{"aps":{"content-available":1}}"#, #"{"aps":{"mutable-content":1}}"#, #"{"aps":{"badge":0}}"#,
+            #"{"aps":{"content-available":1,"interruption-level":"time-sensitive"},"e":"AAAA"}"#,
+            #"{"aps":{"alert":{"loc-key":"Notification","loc-args":[ ]},"mutable-content":1}}"#,
             #"{"e":"-_-_","aps":{"alert":{"loc-key":"NEW","title-loc-key":"T","subtitle-loc-key":"S"},"sound":"default","badge":3,"thread-id":"a","mutable-content":1}}"#,
         ])
     func `An encrypted payload is allowed`(_ payload: String) {
@@ -100,10 +107,19 @@ struct GrantLimitsTests {
             #"{"aps":{"badge":"Hello"},"data":"AAAA"}"#,
             #"{"aps":{"sound":{"name":"Hello"}},"data":"AAAA"}"#,
             #"{"aps":{"thread-id":["Hello"]},"data":"AAAA"}"#,
-            #"{"aps":{"mutable-content":1}}"#,
+            #"{"aps":{"interruption-level":"Hello"},"data":"AAAA"}"#,
+            #"{"aps":{"content-available":"Hello"},"data":"AAAA"}"#,
+            #"{"aps":{"badge":123456789012345678901},"data":"AAAA"}"#,
+            #"{"aps":{"alert":{"loc-key":"Bob says hello"}},"data":"AAAA"}"#,
+            #"{"aps":{"alert":{"loc-key":"\#(String(repeating: "a", count: 65))"}},"data":"AAAA"}"#,
+            #"{"aps":{"alert":{"loc-key":"Bob\u00a0says"}},"data":"AAAA"}"#,
+            #"{"aps":{"thread-id":"\#(String(repeating: "a", count: 560))"},"data":"AAAA"}"#,
+            #"{"aps":{"thread-id":"Bob says"},"data":"AAAA"}"#, #"{"aps":{"sound":"Bob says"},"data":"AAAA"}"#,
+            #"{"aps":{},"Bob says hello":"AAAA"}"#, #"{"aps":{},"\#(String(repeating: "a", count: 33))":"AAAA"}"#,
             #"{"aps":{},"data":"AAAA","more":"AAAA"}"#,
             #"{"aps":{},"data":"Hello there"}"#,
-            #"{"aps":{},"data":"AAAAA"}"#, #"{"aps":{},"data":"AAAA="}"#, #"{"aps":{},"data":"A==="}"#,
+            #"{"aps":{},"data":"A"}"#, #"{"aps":{},"data":"Grüße"}"#, #"{"aps":{},"data":"Hello,Bob"}"#,
+            #"{"aps":{},"data":"$$$$$"}"#, #"{"aps":{},"data":"AA\nAA"}"#,
             #"{"aps":{},"data":""}"#, #"{"aps":{},"data":1}"#, #"{"aps":{},"data":{"a":"AAAA"}}"#,
             #"{"data":"AAAA"}"#, #"{"aps":{},"aps":{"alert":"Hello"},"data":"AAAA"}"#,
             #"{"aps":{"badge":1,"b\u0061dge":2},"data":"AAAA"}"#,
@@ -112,6 +128,58 @@ struct GrantLimitsTests {
         let refusal = refusal(limits { $0.encryptedOnly = true }, payload: payload)
         #expect(refusal?.reason == .payloadEmpty)
         #expect(refusal?.detail?.contains("encryptedOnly") == true)
+    }
+
+    private func refusal(_ form: EncryptedForm, payload: String) -> Rejection? {
+        refusal(limits { ($0.encryptedOnly, $0.encryptedForm) = (true, form) }, payload: payload)
+    }
+
+    @Test func `Matrix's gateways may send with event_id_only`() {
+        // As Sygnal sends with the default payload that Element for iOS gives it.
+        let payload = #"""
+            {"aps":{"mutable-content":1,"alert":{"loc-key":"Notification","loc-args":[]}},
+            "room_id":"!slw48wfj34rtnrf:example.com","event_id":"$qTOWWTEL48yPm3uT-gdNhFcoHxfKbZuqRVnnWWSkGBs","unread_count":2}
+            """#
+        #expect(refusal(.matrix, payload: payload) == nil)
+        #expect(refusal(.any, payload: payload)?.reason == .payloadEmpty)
+        #expect(refusal(.matrix, payload: #"{"aps":{"badge":0},"unread_count":0}"#) == nil)
+        for payload in [
+            #"{"aps":{},"room_id":"!a:example.com","sender":"@bob:example.com"}"#,
+            #"{"aps":{},"room_id":"Bob says hello"}"#, #"{"aps":{},"room_id":""}"#, #"{"aps":{},"room_id":7}"#,
+            #"{"aps":{},"event_id":"\#(String(repeating: "a", count: 256))"}"#,
+            #"{"aps":{},"unread_count":"2"}"#, #"{"aps":{},"unread_count":null}"#,
+        ] { #expect(refusal(.matrix, payload: payload)?.reason == .payloadEmpty, "\(payload)") }
+    }
+
+    @Test func `Relays of Web Push may send`() {
+        let payload = #"""
+            {"aps":{"alert":{"loc-key":"NEW"},"mutable-content":1,"content-available":1},
+            "p":"nm=QNz.92Pz/PV8aPbk3","k":"nm=QN","s":"nm=QN","x":"YWNjb3VudA"}
+            """#
+        #expect(refusal(.webPush, payload: payload) == nil)
+        #expect(refusal(.webPush, payload: #"{"aps":{},"p":"AAAA","m":"AAAA"}"#)?.reason == .payloadEmpty)
+    }
+
+    @Test func `A form of its own allows its keys, and none has to be there`() {
+        let form = EncryptedForm.keys(["data": .opaque, "count": .number, "room": .identifier])
+        for payload in [
+            #"{"aps":{}}"#, #"{"aps":{},"data":"AAAA"}"#, #"{"aps":{},"data":"AAAA","count":-1.5,"room":"a"}"#,
+        ] { #expect(refusal(form, payload: payload) == nil, "\(payload)") }
+        #expect(refusal(form, payload: #"{"aps":{},"other":"AAAA"}"#)?.reason == .payloadEmpty)
+        #expect(refusal(form, payload: #"{"aps":{},"data":"AAAA","data":"AAAA"}"#)?.reason == .payloadEmpty)
+        #expect(form.readable.contains("room") && !form.readable.contains("data"))
+    }
+
+    @Test func `A stored grant of an earlier release keeps its meaning`() throws {
+        let stored = try JSONValue.decode(Array(#"{"encryptedOnly":true,"rate":3}"#.utf8), as: GrantLimits.self)
+        #expect(stored.encrypted == .any && stored.rate == 3)
+        let open = try JSONValue.decode(Array(#"{"encryptedOnly":false}"#.utf8), as: GrantLimits.self)
+        #expect(open.encrypted == nil)
+        // A node of that release reads what this one writes, and refuses what is not one opaque text.
+        let written = try JSONValue(encoding: limits { ($0.encryptedOnly, $0.encryptedForm) = (true, .matrix) })
+        #expect(written.text.contains(#""encryptedOnly":true"#))
+        let read = try JSONValue.decode(Array(written.text.utf8), as: GrantLimits.self)
+        #expect(read.encrypted == .matrix)
     }
 }
 

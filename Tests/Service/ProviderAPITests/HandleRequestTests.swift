@@ -142,6 +142,90 @@ struct HandleRequestTests {
         }
     }
 
+    @Test(arguments: [#""capture":true,"credentials":\#(anyKey)"#, #""credentials":{"kind":"passthrough"}"#])
+    func `While an upstream takes nothing of grants, no invitation is made, and one is 409 with the cause`(
+        _ settings: String
+    ) async throws {
+        try await TestService.runInMemory { test in
+            let code = try await invite(test).code
+            let path = "/v1/apps/\(test.bundleID)/upstreams/development"
+            let set = try await test.ask("PUT", path, body: #"{"url":"https://127.0.0.1:1",\#(settings)}"#)
+            #expect(set.status == 200, "\(set.text)")
+            let offered = try await test.ask(
+                "POST", "/v1/grant-invitations", body: #"{"bundleID":"\#(test.bundleID)","name":"x"}"#)
+            #expect(offered.status == 409)
+            let key = P256.Signing.PrivateKey().publicKey.pemRepresentation
+            let refused = try await ask(test, code: code, key: key)
+            #expect(refused.status == 409 && refused.body.contains(test.bundleID), "\(refused.body)")
+            // The code is good when the upstream has changed.
+            #expect(try await test.ask("DELETE", path).status == 200)
+            #expect(try await ask(test, code: code, key: key).status == 200)
+        }
+    }
+
+    /// Credentials of an upstream that is never reached.
+    private static let anyKey: String = {
+        let pem = P256.Signing.PrivateKey().pemRepresentation.replacing("\n", with: "\\n")
+        return #"{"kind":"key","teamID":"ABCDE12345","keyID":"ABCDE12345","privateKey":"\#(pem)"}"#
+    }()
+
+    @Test func `A burst needs a rate`() async throws {
+        try await TestService.runInMemory { test in
+            let answer = try await test.ask(
+                "POST", "/v1/grants", body: #"{"bundleID":"\#(test.bundleID)","name":"x","burst":5}"#)
+            #expect(answer.status == 400 && answer.problem?["pointer"] as? String == "/burst", "\(answer.text)")
+            let instance = try await test.makeGrant { ($0.rate, $0.burst) = (2, 5) }
+            #expect(try await test.change(instance.grant, #"{"burst":6}"#).limits.burst == 6)
+            // A rate that is removed takes its burst along.
+            let without = try await test.change(instance.grant, #"{"rate":0}"#)
+            #expect(without.limits.rate == nil && without.limits.burst == nil)
+            let refused = try await test.ask("PATCH", "/v1/grants/\(instance.grant)", body: #"{"burst":5}"#)
+            #expect(refused.status == 400)
+        }
+    }
+
+    @Test func `The form of encrypted payloads is set, shown and enforced`() async throws {
+        try await TestService.runInMemory { test in
+            for (form, payload) in [
+                (#""matrix""#, #"{"aps":{},"room_id":"!a:example.org"}"#),
+                (#""web-push""#, #"{"aps":{},"p":"AAAA","k":"AAAA"}"#),
+                (#"{"keys":{"count":"number"}}"#, #"{"aps":{},"count":3}"#), ("true", #"{"aps":{},"any":"AAAA"}"#),
+            ] {
+                let key = P256.Signing.PrivateKey()
+                let point = key.publicKey.x963Representation.base64EncodedString()
+                let made = try await test.ask(
+                    "POST", "/v1/grants",
+                    body:
+                        #"{"bundleID":"\#(test.bundleID)","name":"x","publicKey":"\#(point)","encryptedOnly":\#(form)}"#
+                )
+                #expect(made.status == 200, "\(made.text)")
+                let grant = try JSONDecoder().decode(ManagementMessages.GrantMade.self, from: made.body)
+                #expect(grant.bundleID == test.bundleID)
+                let shown = try await test.ask("GET", "/v1/grants/\(grant.grant)").text
+                #expect(shown.contains(#""encryptedOnly":\#(form)"#), "\(shown)")
+                #expect(shown.contains(#""readable":["aps.alert.loc-key""#))
+                #expect(shown.contains(#""room_id""#) == (form == #""matrix""#))
+                let instance = TestInstance(grant, key: key)
+                let handle = try await test.makeHandle(test.makeDeviceToken(), instance.clientKey)
+                let client = try await test.connectProvider()
+                let headers = ProviderHeaders(handle, token: try instance.token())
+                #expect(try await client.send(headers.fields, body: payload).status == 200)
+                let other = #"{"aps":{},"other":"Hello there"}"#
+                #expect(try await client.send(headers.fields, body: other).reason == "PayloadEmpty")
+                await client.close()
+            }
+            for form in [
+                #""other""#, #"{"keys":{"aps":"opaque"}}"#, #"{"keys":{"a b":"opaque"}}"#, #"{"keys":{"a":"text"}}"#,
+                "1",
+                #"{"other":{}}"#, "{}",
+            ] {
+                let body = #"{"bundleID":"\#(test.bundleID)","name":"x","encryptedOnly":\#(form)}"#
+                let refused = try await test.ask("POST", "/v1/grants", body: body)
+                #expect(refused.status == 400, "\(form) \(refused.text)")
+            }
+        }
+    }
+
     @Test func `A withdrawn code and a wrong one are refused`() async throws {
         try await TestService.runInMemory { test in
             let invited = try await invite(test)

@@ -64,7 +64,7 @@ import Testing
             #expect(try await push("torn", tokens[0], id: bad, test) == 200)
             #expect(try await push("whole", tokens[1], id: good, topic: "com.example.other", test) == 200)
             return certificate
-        } between: { folder in
+        } between: { folder, _ in
             let database = try DatabaseQueue(path: folder + "/carillon.sqlite")
             try database.write {
                 try $0.execute(sql: "UPDATE mailbox SET \(damage) WHERE topic = 'com.example.app'")
@@ -95,7 +95,7 @@ import Testing
             await client.close()
             #expect(try await push("torn", token, id: bad, test) == 200)
             return (certificate, token)
-        } between: { folder in
+        } between: { folder, _ in
             let database = try DatabaseQueue(path: folder + "/carillon.sqlite")
             try database.write {
                 try $0.execute(sql: "UPDATE mailbox SET payload = ?", arguments: [Data(damaged.utf8)])

@@ -1,11 +1,15 @@
 #if PostgreSQL
+    import AccountTables
     import CommonTesting
     import Delivery
     import Foundation
     import Notifications
     import PostgresTesting
+    import SQLSupport
     import Storage
     import Testing
+    import Trust
+    import Upstream
 
     @testable import Service
 
@@ -303,6 +307,73 @@
                 #expect(try await places.copy(places.database, to: places.last) == counts)
                 #expect(try await contents(places.last, places) == before)
             }
+        }
+
+        /// Stores a notification as release 0.2.0 did.
+        private func holdInClear(_ id: String, _ store: any CopyableStore) async throws {
+            let sql = try #require(store as? any SQLStore)
+            let headers = Array(#"{"id":"\#(id)","share":"team ABCDE12345","via":""}"#.utf8)
+            try await sql.change([
+                """
+                INSERT INTO held_push (bundle_id, environment, expires, taken, token, payload, headers)
+                SELECT \("com.example.app"), \(Int64(1)), \(Int64.max), \(Int64(0)), \(clearToken), \(clearPayload),
+                    \(headers)
+                """
+            ])
+        }
+
+        private let clearToken = Array("device token in clear".utf8)
+        private let clearPayload = Array(#"{"aps":{"alert":"in clear"}}"#.utf8)
+
+        /// Whether all held notifications are encrypted for their rows.
+        private func expectSealed(_ store: any CopyableStore, _ seal: HeldSeal, ids: [String]) async throws {
+            #expect(try await store.copiedClearHeld(after: 0, limit: 10).isEmpty)
+            let held = try await store.copiedHeld(after: 0, limit: 10)
+            #expect(held.map(\.headers.id) == ids)
+            for push in held {
+                #expect(push.deviceToken != clearToken && push.payload != clearPayload)
+                let opened = try #require(seal.opened(push))
+                #expect(opened.deviceToken == clearToken && opened.payload == clearPayload)
+            }
+        }
+
+        @Test func `What an earlier release holds in clear is encrypted when it is copied and when a service starts`()
+            async throws
+        {
+            try await withPlaces { places in
+                let key = try await places.with(places.first, isTarget: true) { store in
+                    try await fill(store)
+                    for push in try await store.copiedHeld(after: 0, limit: 10) {
+                        try await store.removeHeld([push.number])
+                    }
+                    for id in ["a", "b"] { try await holdInClear(id, store) }
+                    return try await store.secrets.keep(CredentialSeal.makeKey(), as: .credentialKey)
+                }
+                let seal = HeldSeal(try #require(CredentialSeal(key: key)))
+                #expect(try await places.copy(places.first, to: places.database).held == 2)
+                try await places.with(places.first) { store in
+                    try await start(store, seal)
+                    try await expectSealed(store, seal, ids: ["a", "b"])
+                }
+                try await places.with(places.database) { store in
+                    try await expectSealed(store, seal, ids: ["a", "b"])
+                    // A node of the earlier release still runs.
+                    for id in ["c", "d"] { try await holdInClear(id, store) }
+                    try await start(store, seal)
+                    try await expectSealed(store, seal, ids: ["a", "b", "c", "d"])
+                    let sql = try #require(store as? any SQLStore)
+                    let bytes = try await sql.read("SELECT pg_relation_size('held_push')") {
+                        row throws(StoreError) in row.integer(0)
+                    }
+                    #expect(bytes == [0])
+                }
+            }
+        }
+
+        /// Does what a service does with held notifications when it starts.
+        private func start(_ store: any CopyableStore, _ seal: HeldSeal) async throws {
+            let held = SealedHeldPushes(store, seal, log: NoDeliveryLog(), clock: ServiceClock { .now() })
+            #expect(try await held.sealClear() == nil)
         }
 
         @Test func `A new mailbox version is greater than all that were copied`() async throws {

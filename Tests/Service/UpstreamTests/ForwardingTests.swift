@@ -66,6 +66,18 @@ import Testing
         }
     }
 
+    @Test func `A rehearsal leaves a header of a forwarded answer out`() async throws {
+        try await GatewayRig.run(script: { request, connection in
+            connection.answer(request.stream, status: 200, uniqueID: UUID().uuidString, body: nil)
+        }) { rig async throws in
+            let rehearsal = #"{"rules":[{"when":{"first":1},"fault":{"omit":"apns-unique-id"}}]}"#
+            #expect(try await rig.gateway.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
+            let answer = try await rig.send()
+            #expect(answer.status == 200 && answer["apns-id"] != nil && answer["apns-unique-id"] == nil)
+            #expect(try await rig.send()["apns-unique-id"] != nil)
+        }
+    }
+
     @Test func `A request that is wrong is refused here and never forwarded`() async throws {
         try await GatewayRig.run { rig async throws in
             for (reason, change) in [

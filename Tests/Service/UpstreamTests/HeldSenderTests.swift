@@ -91,6 +91,34 @@ import Testing
         #expect(upstream.ids.withLock { $0 } == [id])
     }
 
+    @Test(arguments: [true, false])
+    func `The log has what may have been forwarded, and not each attempt to reach the upstream`(
+        _ mayHaveBeenTaken: Bool
+    ) async throws {
+        _ = try await hold(1, ForwardingShare(team.id))
+        let upstream = FailingUpstream(mayHaveBeenTaken)
+        for seconds in [0, 1, 2] as [UInt64] {
+            try await HeldSender(
+                store, store, store.grantStore, upstream, log: log,
+                clock: ServiceClock { Self.moment(seconds) }
+            ).round()
+        }
+        #expect(log.events.map(\.step) == (mayHaveBeenTaken ? [.forwarded] : []))
+    }
+
+    /// An upstream that gives no answer.
+    private final class FailingUpstream: Forwarding {
+        private let mayHaveBeenTaken: Bool
+
+        init(_ mayHaveBeenTaken: Bool) { self.mayHaveBeenTaken = mayHaveBeenTaken }
+
+        func forward(_ pushes: [TicketedPush], to upstream: AppUpstream, answers: any ForwardingAnswers) {
+            let answer = ForwardingAnswer.failed("It is gone.", mayHaveBeenTaken: mayHaveBeenTaken)
+            let isAny = pushes.map { answers.add(answer, to: $0.ticket) }.contains(true)
+            if isAny { answers.answersArrived() }
+        }
+    }
+
     @Test(arguments: [
         (403, "InvalidProviderToken"), (403, "ExpiredProviderToken"), (429, "TooManyProviderTokenUpdates"),
         (503, "ServiceUnavailable"), (400, "BadDeviceToken"),

@@ -26,6 +26,38 @@ import Testing
         }
     }
 
+    @Test func `The upstream does not choose HTTP 2`() async throws {
+        var options = ScriptedServer.Options()
+        options.protocols = []
+        try await GatewayRig.run(options) { rig async throws in
+            expectUnavailable(try await rig.send(), "does not speak HTTP/2")
+            #expect(rig.upstream.log.requests.isEmpty)
+        }
+    }
+
+    @Test func `With no connection and the last attempt refused, each client gets its 503 from what is known`()
+        async throws
+    {
+        try await GatewayRig.run(set: { $0.url = "https://127.0.0.1:1" }) { rig async throws in
+            for _ in 0..<20 { expectUnavailable(try await rig.send(), "The upstream has not answered: No connection") }
+        }
+    }
+
+    @Test func `A first request that hangs does not keep other clients waiting`() async throws {
+        // The first request on the first connection is never answered.
+        try await GatewayRig.run(script: { request, connection in
+            if request.number > 0 { connection.answer(request.stream) }
+        }) { rig async throws in
+            async let hanging = rig.send()
+            await rig.upstream.log.requests(1)
+            let other = try await rig.gateway.connectProvider()
+            #expect(try await other.send(try rig.headers().fields).status == 200)
+            #expect(rig.upstream.log.connections == 2)
+            await other.close()
+            expectUnavailable(try await hanging, "may have accepted")
+        }
+    }
+
     @Test func `The upstream's certificate is of another authority`() async throws {
         try await TestService.runInMemory { other in
             let pem = try String(contentsOfFile: other.description.ca, encoding: .utf8)

@@ -31,7 +31,8 @@ struct WithdrawnUpstreamTests {
         let seal = try #require(CredentialSeal(key: CredentialSeal.makeKey()))
         let forwarder = UpstreamForwarder(
             UpstreamVault(seal), variables: [:], metrics: UpstreamMetrics(factory: NOOPMetricsHandler.instance),
-            logger: Logger(label: "test"), group: MultiThreadedEventLoopGroup.singleton)
+            logger: Logger(label: "test"), group: MultiThreadedEventLoopGroup.singleton,
+            now: { Timestamp(milliseconds: 0) })
         let (followed, continuation) = AsyncStream<Void>.makeStream()
         let following = Task { await forwarder.run(EmptyAccounts(followed: continuation)) }
         for await _ in followed { break }

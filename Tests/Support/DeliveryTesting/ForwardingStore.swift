@@ -46,6 +46,18 @@ extension ForwardingStore {
         try await inner.removeExpiredHeld(at: moment, limit: limit)
     }
 
+    package func claimClearHeld(
+        limit: Int, at moment: Timestamp, until end: Timestamp,
+    ) async throws(StoreError) -> [HeldPush] {
+        try await inner.claimClearHeld(limit: limit, at: moment, until: end)
+    }
+
+    package func replaceClearHeld(_ pushes: [HeldPush]) async throws(StoreError) {
+        try await inner.replaceClearHeld(pushes)
+    }
+
+    package func overwriteClearHeld() async throws(StoreError) { try await inner.overwriteClearHeld() }
+
     // MARK: Registrations
 
     package func known(_ destination: Destination) -> KnownRegistration? { inner.known(destination) }

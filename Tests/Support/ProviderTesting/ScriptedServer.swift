@@ -17,6 +17,8 @@ package final class ScriptedServer: Sendable {
         package var streams = 1_000
         /// Whether clients need a certificate. Any certificate will do.
         package var asksForCertificate = false
+        /// What it chooses from in the TLS handshake (ALPN).
+        package var protocols = ["h2"]
 
         package init() {}
     }
@@ -39,7 +41,8 @@ package final class ScriptedServer: Sendable {
         _ body: (ScriptedServer) async throws -> Void,
     ) async throws {
         let log = ServerLog()
-        let tls = try TestAuthority.serverContext(asksForCertificate: options.asksForCertificate)
+        let tls = try TestAuthority.serverContext(
+            asksForCertificate: options.asksForCertificate, protocols: options.protocols)
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
@@ -132,11 +135,13 @@ package final class ScriptedConnection: HTTP2Application {
         _ stream: StreamID,
         status: Int,
         id: String? = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab",
+        uniqueID: String? = nil,
         body: String?,
     ) {
         var block = FieldList()
         block.append(":status", String(status))
         if let id { block.append("apns-id", id, .neverIndexed) }
+        if let uniqueID { block.append("apns-unique-id", uniqueID, .neverIndexed) }
         open.removeAll { $0 == stream }
         session?.respond(stream, block, body: body.map { ByteBuffer(string: $0) })
         session?.flush()

@@ -76,7 +76,7 @@ enum RejectionSituation {
     ) async throws {
         try await TestService.runTwice(environment: environment) {
             try await prepare($0)
-        } between: { folder in
+        } between: { folder, _ in
             let path = folder + "/" + SQLiteStore.fileName
             let database = try DatabaseQueue(path: path)
             let (page, bytes) = try database.read { database in

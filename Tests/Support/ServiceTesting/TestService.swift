@@ -83,7 +83,7 @@ struct TestService: Sendable {
     static func runTwice<Kept: Sendable>(
         environment: Environment = .development,
         _ first: (TestService) async throws -> Kept,
-        between: (_ folder: String) throws -> Void = { _ in },
+        between: (_ folder: String, _ kept: Kept) throws -> Void = { _, _ in },
         _ second: (TestService, Kept) async throws -> Void,
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
@@ -95,7 +95,7 @@ struct TestService: Sendable {
             kept = try await first($0)
         }
         let known = try required(kept)
-        try between(folder.path)
+        try between(folder.path, known)
         try await run(environment: environment) {
             $0.dataFolder = folder.path
         } _: {

@@ -23,7 +23,7 @@ import Testing
                 "--topic", bundleID, "--push-type", "alert", "--rate", "5", "--daily", "100", "--payload-bytes",
                 "2048", "--expires", "2099-01-31", "--encrypted-only")
             #expect(made.status == 0, "\(made.errors)")
-            #expect(made.object?.keys == ["clientKey", "grant", "keyID", "path", "teamID"])
+            #expect(made.object?.keys == ["bundleID", "clientKey", "grant", "keyID", "path", "teamID"])
             let grant = try #require(made.object?["grant"]?.text)
             #expect(grant.hasPrefix("g_") && made.object?["clientKey"]?.text?.hasPrefix("ck_") == true)
             let (keyID, path) = (
@@ -49,6 +49,33 @@ import Testing
             #expect(try await carillon("grant", "resume", grant).status == 1)
             let unknown = try await carillon("grant", "show", "g_aaaaaaaaaaaaaaaa")
             #expect(unknown.status == 1 && unknown.errors.contains("carillon grant list"))
+        }
+    }
+
+    @Test func `Encrypted payloads have the form that an option names`() async throws {
+        try await withTemporaryFolder { folder in
+            func made(_ form: String...) async throws -> (grant: String?, errors: String) {
+                let service = try CarillonProcess.current
+                let result = try await service.carillon(
+                    ["grant", "create", "--bundle-id", bundleID, "--name", "x", "--encrypted-only"] + form
+                        + ["--out", folder])
+                return (result.status == 0 ? try result.object["grant"]?.text : nil, result.errors)
+            }
+            let forms: [(String, FoundationJSON)] = [
+                ("matrix", "matrix"), ("web-push", "web-push"), ("true", .bool(true)),
+                ("data=opaque,count=number", ["keys": ["data": "opaque", "count": "number"]]),
+                (#"{"keys":{"room":"identifier"}}"#, ["keys": ["room": "identifier"]]),
+            ]
+            for (form, shown) in forms {
+                let (grant, errors) = try await made(form)
+                let grantID = try #require(grant, "\(errors)")
+                let object = try await carillon("grant", "show", grantID).object
+                #expect(object?["encryptedOnly"] == shown && object?["readable"] != nil)
+            }
+            for form in ["other", "data=text", "a=opaque,a=number", "a b=opaque", "{"] {
+                let (grant, errors) = try await made(form)
+                #expect(grant == nil && errors.contains("--encrypted-only takes web-push, matrix"), "\(errors)")
+            }
         }
     }
 
@@ -101,7 +128,7 @@ import Testing
             let without = try await carillon(
                 "grant", "set", grant, "--rate", "0", "--topic", "", "--expires", "0", "--priority", "0",
                 "--registration",
-                "open", "--no-encrypted-only")
+                "open", "--encrypted-only", "false")
             #expect(without.status == 0, "\(without.errors)")
             for member in ["rate", "topics", "expires", "priorities"] {
                 #expect(without.object?[member] == nil, "\(member)")

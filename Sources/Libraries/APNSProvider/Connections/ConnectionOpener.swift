@@ -73,6 +73,7 @@ struct ConnectionOpener: Sendable {
     private func addHandlers(to channel: any Channel, _ application: ServerConnection) throws {
         let handler = try NIOSSLClientHandler(context: tls, serverHostname: environment.tlsName)
         try channel.pipeline.syncOperations.addHandler(handler)
+        try channel.pipeline.syncOperations.addHandler(ProtocolCheck { application.handshakeFailed($0) })
         var configuration = HTTP2Configuration()
         // Send nothing until the service's SETTINGS have come (Guide, 2.3.3: "do not assume a specific number of
         // streams").

@@ -55,6 +55,8 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard !isOver else { return context.fireChannelRead(data) }
         var bytes = unwrapInboundIn(data)
         answer.writeBuffer(&bytes)
+        // Whatever else it says, waiting for its end would only take longer.
+        guard Self.mayBeHTTP(answer.readableBytesView) else { return fail("the proxy does not speak HTTP", context) }
         guard let end = Self.end(of: answer.readableBytesView) else {
             if answer.readableBytes > Self.maximumAnswerBytes {
                 fail("the proxy's answer is longer than \(Self.maximumAnswerBytes) bytes", context)
@@ -96,10 +98,15 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 
+    private static let beginning = Array("HTTP/1.".utf8)
+
+    /// Whether an answer begins as one of HTTP/1, as far as it has come.
+    private static func mayBeHTTP(_ bytes: ByteBufferView) -> Bool { zip(bytes, beginning).allSatisfy { $0 == $1 } }
+
     /// The status of an answer (RFC 9112, 4): `HTTP/1.1 200 …`.
     private static func status(_ head: [UInt8]) -> Int? {
         let words = head.prefix { $0 != 0x0d && $0 != 0x0a }.split(separator: 0x20, maxSplits: 2)
-        guard words.count >= 2, words[0].starts(with: "HTTP/1.".utf8), words[1].count == 3,
+        guard words.count >= 2, words[0].starts(with: beginning), words[1].count == 3,
             words[1].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
         return Int(String(decoding: words[1], as: UTF8.self))

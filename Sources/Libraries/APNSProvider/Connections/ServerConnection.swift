@@ -79,6 +79,9 @@ final class ServerConnection: HTTP2Application {
         owner.closed(self)
     }
 
+    /// Handles a handshake after which the connection cannot be used. It is closed next.
+    func handshakeFailed(_ cause: String) { if trouble == nil { trouble = cause } }
+
     // MARK: Sending
 
     /// Begins a request. `flush` makes the session write it.

@@ -13,9 +13,7 @@ extension AccountsSnapshot {
         guard grants[grant.id] == nil, self.grant(withClientKey: grant.clientKey) == nil else {
             throw StoreError(.exists, "There is a grant \(grant.id) already.")
         }
-        for upstream in upstreams.values where upstream.place.bundleID == grant.bundleID && !upstream.acceptsGrants {
-            throw .upstreamRefusesGrants(upstream.place)
-        }
+        try checkGrants(of: grant.bundleID)
         guard grants.unrevokedCount < limit else {
             throw StoreError(.conflict, "There are \(limit) grants already, the largest number: limit.grants.")
         }
@@ -73,6 +71,13 @@ extension AccountsSnapshot {
                 : StoreError(.missing, "The grant \(id) has no key \(key).")
         }
         set(grant)
+    }
+
+    /// Checks that grants may be made for an app: its upstreams take what grants send.
+    package func checkGrants(of bundleID: BundleID) throws(StoreError) {
+        for upstream in upstreams.values where upstream.place.bundleID == bundleID && !upstream.acceptsGrants {
+            throw .upstreamRefusesGrants(upstream.place)
+        }
     }
 
     /// Replaces the name, the limits and the suspension of a grant.

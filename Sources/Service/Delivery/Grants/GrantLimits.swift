@@ -34,6 +34,9 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     package var encryptedOnly = false
     /// What the registration of a handle needs beside the client key; nil for ``GrantRegistration/open``.
     package var registration: GrantRegistration?
+    /// What encrypted payloads may have beside `aps`; nil for ``EncryptedForm/any``. A node of the release before ignores it,
+    /// and refuses more.
+    package var encryptedForm: EncryptedForm?
     /// How many handles it may have; nil for ``GrantLimits/usualHandles``.
     package var handles: Int?
 
@@ -48,6 +51,9 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     package static let maximumTopics = 20
 
     package init() {}
+
+    /// The form of the payloads, if they must be encrypted; otherwise nil.
+    package var encrypted: EncryptedForm? { encryptedOnly ? encryptedForm ?? .any : nil }
 
     /// The largest number of handles.
     package var maximumHandles: Int { handles ?? Self.usualHandles }
@@ -113,7 +119,7 @@ package struct GrantLimits: Sendable, Hashable, Codable {
                 .payloadTooLarge,
                 detail: "The payload is \(payload.count) bytes; the grant's limit payloadBytes is \(payloadBytes).")
         }
-        if encryptedOnly, let fault = EncryptedPayload.fault(in: payload) {
+        if let encrypted, let fault = EncryptedPayload.fault(in: payload, encrypted) {
             throw Rejection(.payloadEmpty, detail: "The grant's limit encryptedOnly refuses the payload: \(fault)")
         }
     }

@@ -45,6 +45,9 @@ package protocol CopyableStore: Store {
     /// Returns the held notifications after a number, in the order of their numbers.
     func copiedHeld(after number: Int64, limit: Int) async throws(StoreError) -> [HeldPush]
 
+    /// Returns those that release 0.2.0 has left in clear, likewise.
+    func copiedClearHeld(after number: Int64, limit: Int) async throws(StoreError) -> [HeldPush]
+
     // MARK: Writing
 
     /// Marks the store as an unfinished copy, which no service can use. Removes what an earlier, unfinished copy of the

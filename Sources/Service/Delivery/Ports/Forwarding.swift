@@ -133,6 +133,12 @@ package struct UpstreamAnswer: Sendable, Hashable {
         self.status = status
         self.reason = reason
     }
+
+    /// Whether the upstream refuses the gateway's own key or certificate. A grant can do nothing about that, so it is told
+    /// that the gateway is in trouble.
+    package var refusesGateway: Bool {
+        reason.flatMap(Rejection.Reason.init(rawValue:)).map { $0.isOfCredentials } ?? false
+    }
 }
 
 /// Notifications that are not forwarded, but kept until a person releases them (docs/gateway.md).

@@ -29,6 +29,24 @@ package protocol HeldPushes: Sendable {
     func removeExpiredHeld(at moment: Timestamp, limit: Int) async throws(StoreError) -> [HeldPush]
 }
 
+/// Held notifications that release 0.2.0 has stored in clear. Its nodes still do while a cluster is upgraded.
+package protocol ClearHeldPushes: Sendable {
+    /// Claims notifications, the oldest first. Until `end` nobody else gets them, nodes of that release neither.
+    func claimClearHeld(
+        limit: Int,
+        at moment: Timestamp,
+        until end: Timestamp,
+    ) async throws(StoreError) -> [HeldPush]
+
+    /// Puts encrypted notifications in the place of those with the same numbers.
+    func replaceClearHeld(_ pushes: [HeldPush]) async throws(StoreError)
+
+    /// Overwrites what notifications in clear have left in the store's files, as far as the store can. Called at the start,
+    /// after all of them were replaced. It does nothing if there never were any, or if it has done so before.
+    func overwriteClearHeld() async throws(StoreError)
+}
+
+/// A notification that an upstream has not taken yet. In the store its device token and its payload are encrypted.
 package struct HeldPush: Sendable, Hashable {
     /// The store's number; 0 before it is stored.
     package let number: Int64

@@ -116,11 +116,13 @@ package enum ManagementMessages {
     package struct UpstreamAddress: JSONMessage {
         package let environment: String
         package let url: String
+        package let refused: UpstreamRefusal?
 
         package static let form: JSONForm<UpstreamAddress> = .object(
             nil, UpstreamAddress.init,
             .required("environment", .text(.environment), \.environment),
-            .required("url", .text(.upstreamAddress), \.url))
+            .required("url", .text(.upstreamAddress), \.url),
+            .optional("refused", UpstreamRefusal.form, \.refused, UpstreamRefusal.meaning))
     }
 
     // MARK: Keys

@@ -90,9 +90,12 @@ extension ManagementAPI {
     private func upstreams(of app: App) -> [ManagementMessages.UpstreamAddress]? {
         let upstreams = accounts.current.upstreams
         guard !upstreams.isEmpty else { return nil }
+        let refusals = parts.upstreamRefusals()
         let own = Environment.allCases.compactMap { environment in
-            upstreams[UpstreamPlace(bundleID: app.bundleID, environment: environment)].map {
-                ManagementMessages.UpstreamAddress(environment: environment.rawValue, url: $0.url)
+            let place = UpstreamPlace(bundleID: app.bundleID, environment: environment)
+            return upstreams[place].map {
+                ManagementMessages.UpstreamAddress(
+                    environment: environment.rawValue, url: $0.url, refused: refusals[place].map { .init($0) })
             }
         }
         return own.isEmpty ? nil : own

@@ -21,7 +21,7 @@ extension ManagementAPI {
         _ = try await accounts.apply(.createGrant(grant, limit: parts.grantUpkeep.rules.grants))
         return ManagementMessages.GrantMade(
             grant: grant.id.rawValue, teamID: grant.team.rawValue, keyID: grant.key.rawValue,
-            clientKey: grant.clientKey, privateKey: made?.pemRepresentation)
+            clientKey: grant.clientKey, bundleID: grant.bundleID.rawValue, privateKey: made?.pemRepresentation)
     }
 
     func changeGrant(
@@ -73,6 +73,7 @@ extension ManagementAPI {
         var random = SystemRandomNumberGenerator()
         let (code, now) = (ActivationCode.random(using: &random), now)
         let app = try app(ofGrant: request.bundleID)
+        try accounts.current.checkGrants(of: app.bundleID)
         let invitation = GrantInvitation(
             digest: code.digest, bundleID: app.bundleID, name: request.name,
             limits: try limits(request.limits, of: app.bundleID, GrantLimits()),
@@ -159,9 +160,16 @@ extension ManagementAPI {
         limits.payloadBytes = number(change.payloadBytes, limits.payloadBytes)
         limits.handles = number(change.maximumHandles, limits.handles)
         limits.expires = change.expires.map { $0 == 0 ? nil : $0 } ?? limits.expires
-        limits.encryptedOnly = change.encryptedOnly ?? limits.encryptedOnly
         if let registration = change.registration.flatMap(GrantRegistration.init(rawValue:)) {
             limits.registration = registration == .open ? nil : registration
+        }
+        change.encryptedOnly?.set(&limits)
+        // A burst is a part of a rate.
+        if limits.rate == nil {
+            guard change.burst ?? 0 == 0 else {
+                throw Problem.invalid("/burst", "A burst needs a rate: how many notifications each second.")
+            }
+            if change.rate != nil { limits.burst = nil }
         }
         return limits
     }
@@ -177,10 +185,11 @@ extension ManagementAPI {
             keys: grant.providerKeys.all.map { Self.message($0, Self.provider) }
                 + grant.clientKeys.all.map { Self.message($0, Self.client) },
             handles: use.handles[grant.id] ?? 0, today: use.today[grant.id] ?? 0, sent: use.sent[grant.id] ?? [:],
+            readable: limits.encrypted?.readable,
             limits: ManagementMessages.GrantBounds(
                 topics: limits.topics, pushTypes: limits.pushTypes, priorities: limits.priorities, rate: limits.rate,
                 burst: limits.burst, daily: limits.daily, payloadBytes: limits.payloadBytes, expires: limits.expires,
-                encryptedOnly: limits.encryptedOnly, maximumHandles: limits.maximumHandles,
+                encryptedOnly: ManagementMessages.EncryptedOnly(limits), maximumHandles: limits.maximumHandles,
                 registration: (limits.registration ?? .open).rawValue))
     }
 

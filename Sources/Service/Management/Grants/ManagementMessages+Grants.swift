@@ -32,6 +32,7 @@ extension ManagementMessages {
         package let teamID: String
         package let keyID: String
         package let clientKey: String
+        package let bundleID: String
         package let privateKey: String?
 
         package static let form: JSONForm<GrantMade> = .object(
@@ -40,6 +41,7 @@ extension ManagementMessages {
             .required("teamID", .text(.accountID), \.teamID, "The iss of the grant's provider tokens."),
             .required("keyID", .text(.accountID), \.keyID, "The kid of the grant's provider tokens."),
             .required("clientKey", .text(.any), \.clientKey, "With it the app makes handles. It is no secret."),
+            .required("bundleID", .text(.bundleID), \.bundleID),
             .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."))
     }
 
@@ -135,7 +137,7 @@ extension ManagementMessages {
         package var daily: Int?
         package var payloadBytes: Int?
         package var expires: UInt64?
-        package var encryptedOnly: Bool?
+        package var encryptedOnly: EncryptedOnly?
         package var maximumHandles: Int?
         package var registration: String?
 
@@ -164,8 +166,12 @@ extension ManagementMessages {
                 "The largest payload in bytes; without it or with 0, what the topic allows."),
             .optional("expires", .integer(), \.expires, "The end of the grant; without it or with 0, none."),
             .optional(
-                "encryptedOnly", .boolean, \.encryptedOnly,
-                "Whether nothing may be sent but one text in base64url beside an aps dictionary that says nothing."),
+                "encryptedOnly", EncryptedOnly.form, \.encryptedOnly,
+                """
+                Whether only encrypted payloads may be sent, and what they may have beside an aps dictionary that says \
+                nothing: with true one opaque text, or the keys of a product or of your own, each opaque, number or \
+                identifier.
+                """),
             .optional(
                 "maximumHandles", .integer(to: GrantLimits.maximumCount), \.maximumHandles,
                 "How many active handles; without it or with 0, \(GrantLimits.usualHandles)."),
@@ -190,6 +196,7 @@ extension ManagementMessages {
         package let handles: Int
         package let today: UInt64
         package let sent: [String: UInt64]
+        package let readable: [String]?
         package let limits: GrantBounds
 
         package static let form: JSONForm<Grant> = .object(
@@ -207,6 +214,9 @@ extension ManagementMessages {
             .required(
                 "sent", .dictionary(of: .integer()), \.sent,
                 "How its requests were answered: 200 or the reason, with the number of answers."),
+            .optional(
+                "readable", .list(of: .text(.any)), \.readable,
+                "With encryptedOnly: what of its payloads the gateway, and so the publisher, can read."),
             .members(of: GrantBounds.form, \.limits))
     }
 

@@ -84,6 +84,7 @@ extension ManagementMessages {
         package let hold: String
         package let capture: Bool
         package let compare: Bool
+        package let refused: UpstreamRefusal?
 
         package static let form: JSONForm<Upstream> = .object(
             "Upstream", Upstream.init,
@@ -93,7 +94,8 @@ extension ManagementMessages {
             .optional("authority", .text(.pem), \.authority, meaningOfAuthority),
             .required("credentials", Credentials.form, \.credentials),
             .optional("proxy", .text(.upstreamAddress), \.proxy), .required("hold", .text(.duration), \.hold),
-            .required("capture", .boolean, \.capture), .required("compare", .boolean, \.compare))
+            .required("capture", .boolean, \.capture), .required("compare", .boolean, \.compare),
+            .optional("refused", UpstreamRefusal.form, \.refused, UpstreamRefusal.meaning))
 
         package struct Credentials: JSONMessage {
             package let kind: String
@@ -105,6 +107,28 @@ extension ManagementMessages {
                 .required("kind", .text(.credentials), \.kind), .optional("teamID", .text(.accountID), \.teamID),
                 .optional("keyID", .text(.accountID), \.keyID))
         }
+    }
+}
+
+extension ManagementMessages {
+    /// An upstream refuses the gateway's own key or certificate.
+    package struct UpstreamRefusal: JSONMessage, Hashable {
+        package let reason: String
+        package let since: UInt64
+
+        static let meaning =
+            "If this node's last answer was that the upstream refuses the gateway's own key or certificate."
+
+        package static let form: JSONForm<UpstreamRefusal> = .object(
+            "UpstreamRefusal", UpstreamRefusal.init(reason:since:),
+            .required("reason", .text(.any), \.reason, "The reason of the newest answer."),
+            .required("since", .integer(), \.since, "When the first of these answers came."))
+    }
+}
+
+extension ManagementMessages.UpstreamRefusal {
+    init(_ refusal: CredentialsRefusal) {
+        self.init(reason: refusal.reason, since: refusal.since.milliseconds)
     }
 }
 

@@ -99,6 +99,7 @@ extension ManagementAPI {
             bundleID: upstream.place.bundleID.rawValue, environment: upstream.place.environment.rawValue,
             url: upstream.url, authority: upstream.authority, credentials: .init(upstream.credentials),
             proxy: upstream.proxy, hold: Duration.milliseconds(Int64(clamping: upstream.hold)).iso8601,
-            capture: upstream.captures, compare: upstream.compares)
+            capture: upstream.captures, compare: upstream.compares,
+            refused: parts.upstreamRefusals()[upstream.place].map { .init($0) })
     }
 }

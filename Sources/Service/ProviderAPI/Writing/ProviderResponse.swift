@@ -52,16 +52,21 @@ struct ProviderResponse {
     }
 
     /// Returns the headers of a 200 for a notification that is kept until a person releases it.
-    mutating func captured(_ id: NotificationID) -> FieldList {
-        var headers = accepted(id)
+    mutating func captured(_ id: NotificationID, isUnique: Bool = true) -> FieldList {
+        var headers = accepted(id, isUnique: isUnique)
         headers.append("carillon-captured", "1")
         return headers
     }
 
     /// Returns an upstream's answer, with its identifiers.
-    /// - Parameter id: the request's identifier, for an upstream that names none.
-    mutating func forwarded(_ answer: UpstreamAnswer, _ id: NotificationID) -> (headers: FieldList, body: ByteBuffer?)
-    {
+    /// - Parameters:
+    ///   - id: the request's identifier, for an upstream that names none.
+    ///   - isUnique: false to leave `apns-unique-id` out.
+    mutating func forwarded(
+        _ answer: UpstreamAnswer,
+        _ id: NotificationID,
+        isUnique: Bool = true,
+    ) -> (headers: FieldList, body: ByteBuffer?) {
         headers.removeAll()
         headers.append(":status", String(answer.status))
         if let id = answer.apnsID {
@@ -69,7 +74,7 @@ struct ProviderResponse {
         } else {
             append(id.textAsSent)
         }
-        if let unique = answer.uniqueID { headers.append("apns-unique-id", unique, .neverIndexed) }
+        if isUnique, let unique = answer.uniqueID { headers.append("apns-unique-id", unique, .neverIndexed) }
         guard let reason = answer.reason else { return (headers, nil) }
         headers.append("content-type", "application/json")
         if let retryAfter = answer.retryAfter { headers.append("retry-after", String(retryAfter)) }

@@ -3,6 +3,8 @@ import Delivery
 import Foundation
 import Notifications
 import Storage
+import Trust
+import Upstream
 
 /// Copies a store into another one. Device tokens, certificates and mailboxes stay valid.
 package struct StoreCopy: Sendable {
@@ -82,6 +84,7 @@ package struct StoreCopy: Sendable {
         try await copySecrets()
         try await copyDestinations()
         try await copyKept()
+        try await copyClearHeld()
         try await copyHeld()
         try await copyFeedback()
         try await copyGrants()
@@ -133,6 +136,22 @@ package struct StoreCopy: Sendable {
             let page = try await source.copiedHeld(after: last, limit: Self.page)
             guard let end = page.last else { return }
             for push in page { try await target.hold(push) }
+            counts.held += page.count
+            last = end.number
+        }
+    }
+
+    /// Copies what release 0.2.0 holds in clear, and encrypts it with the source's key, which the target has by now.
+    private mutating func copyClearHeld() async throws(StoreError) {
+        guard let key = try await source.secrets.secret(.credentialKey), let seal = CredentialSeal(key: key) else {
+            // Without this key nothing was forwarded, so nothing is held.
+            return
+        }
+        var last: Int64 = 0
+        while true {
+            let page = try await source.copiedClearHeld(after: last, limit: Self.page)
+            guard let end = page.last else { return }
+            for push in page { try await target.hold(try HeldSeal(seal).sealed(push)) }
             counts.held += page.count
             last = end.number
         }

@@ -14,6 +14,8 @@ enum MetricHelp {
         "carillon_upstream_answers_total": "Answers of the app's upstream.",
         "carillon_upstream_seconds": "Time from forwarding a notification until the upstream's answer.",
         "carillon_upstream_connections": "Connections to the upstream's host, also those that are being opened.",
+        "carillon_upstream_credentials_refused":
+            "Whether the app's upstream refuses the gateway's own key or certificate (1) or not (0).",
         "carillon_upstream_tokens_made_total": "Provider tokens that were made for upstreams.",
         "carillon_grant_answers_total": "Answers to the requests of a grant, by their outcome.",
         "carillon_grant_forwarded_total": "Notifications of a grant that were forwarded and answered.",

@@ -92,6 +92,8 @@ package struct Settings: Sendable {
     package var managementTLS: ListenAddress?
     /// The number of threads that serve connections; nil for one for each core.
     package var eventLoops: Int?
+    /// What makes the service an instance's own; nil for any other.
+    package var instance: InstanceSettings?
     /// How long a clean shutdown may take. After this time, connections that are still open are closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()

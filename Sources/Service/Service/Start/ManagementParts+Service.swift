@@ -14,6 +14,7 @@ extension ManagementParts {
         lines: LineParts,
         delivery: Delivery,
         grants: GrantParts,
+        forwarder: UpstreamForwarder,
         development: DevelopmentParts?,
         peers: PeerParts?,
         state: ServiceState,
@@ -41,6 +42,7 @@ extension ManagementParts {
             testing: development?.forManagement, cluster: peers?.cluster,
             otherLogs: otherLogs, otherDevices: otherDevices)
         conformance = base.settings.conformance
+        upstreamRefusals = { forwarder.refusals }
         withoutKey = base.settings.managementWithoutKey
     }
 

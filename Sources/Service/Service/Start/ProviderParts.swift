@@ -3,10 +3,12 @@ import Connections
 import Delivery
 import Foundation
 import HTTP2
+import Logging
 import Matching
 import Notifications
 import ProviderAPI
 import Stage
+import Storage
 import Trust
 import Upstream
 
@@ -42,11 +44,15 @@ struct ProviderParts: Sendable {
             upkeep: grants.upkeep, limits: base.settings.provider)
         let forwarder = UpstreamForwarder(
             UpstreamVault(base.secrets.credentialSeal), variables: ProcessInfo.processInfo.environment,
-            metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger, group: base.group)
+            metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger, group: base.group,
+            now: { [clock = base.clock] in clock.machineTime })
+        let held = SealedHeldPushes(
+            base.store, HeldSeal(base.secrets.credentialSeal), log: base.log.events, clock: base.clock)
+        try await Self.sealClear(held, base)
         let apis = base.byEnvironment { environment in
             ProviderAPI(
                 base, environment, tokens: tokens, delivery: delivery, broadcasts: broadcasts, grants: grantGateway,
-                development: environment == .development ? development : nil, forwarder: forwarder)
+                development: environment == .development ? development : nil, forwarder: forwarder, held: held)
         }
         let staged = apis.mapValues { HTTP2StageService($0, Self.stage(.http2, $0, base, development)) }
         let channelAPIs = apis.mapValues {
@@ -74,9 +80,21 @@ struct ProviderParts: Sendable {
         self.tokens = tokens
         self.forwarder = forwarder
         heldSender = HeldSender(
-            base.store, base.store, base.store.grantStore, forwarder, log: base.log.events, clock: base.clock)
+            base.store, held, base.store.grantStore, forwarder, log: base.log.events, clock: base.clock)
         development?.setForwarder(forwarder)
         self.apis = apis
+    }
+
+    /// Encrypts the notifications that release 0.2.0 holds in clear.
+    private static func sealClear(_ held: SealedHeldPushes, _ base: ServiceBase) async throws(ServiceError) {
+        do throws(StoreError) {
+            guard let trouble = try await held.sealClear() else { return }
+            base.logger.warning(
+                "What earlier releases have stored of held notifications could not be overwritten; the next start tries again",
+                metadata: ["cause": "\(trouble.cause)"])
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
     }
 
     /// What tests see of a provider API, and do to it; nil in production.
@@ -120,6 +138,7 @@ extension ProviderAPI {
         grants: GrantGateway,
         development: DevelopmentParts?,
         forwarder: UpstreamForwarder,
+        held: any HeldPushes,
     ) {
         let settings = base.settings
         let name = GatewayName(of: base.secrets.credentialSeal.serviceName, environment)
@@ -133,7 +152,7 @@ extension ProviderAPI {
             otherAddress: { [weak development] in development?.providerAddress(.production) },
             limits: settings.provider, limitLog: base.limitLog, clock: base.clock,
             forwarding: GatewayForwarding(
-                port: forwarder, name: name, held: base.store, captures: development?.captures),
+                port: forwarder, name: name, held: held, captures: development?.captures),
             grants: grants)
     }
 }

@@ -57,6 +57,7 @@ export class GrantPage {
     this.#parts.replaceChildren(
       section("What it may send",
         row("Grant", grant.grant), row("App", grant.bundleID), row("Limits", limits(grant)),
+        grant.readable === undefined ? null : row("Readable to you", grant.readable.join(", ")),
         row("Handles", `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`),
         row("Today", counted(grant.today, "notification")), row("Answers", answers(grant)), row("Made", moment(grant.made))),
       this.#keys(grant), this.#handles("Handles", active, grant), this.#handles("Handles that have ended", ended, grant));
@@ -237,13 +238,21 @@ export function limits(grant) {
     grant.rate === undefined ? null : `${grant.rate.toLocaleString()} a second`,
     grant.daily === undefined ? null : `${grant.daily.toLocaleString()} a day`,
     grant.payloadBytes === undefined ? null : `${grant.payloadBytes.toLocaleString()} bytes`,
-    grant.encryptedOnly ? "encrypted payloads only" : null,
+    encrypted(grant.encryptedOnly),
     grant.registration === "code" ? "registration by code" : null,
     ...(grant.topics ?? []), ...(grant.pushTypes ?? []),
     grant.priorities === undefined ? null : `priority ${grant.priorities.join(", ")}`,
     grant.expires === undefined ? null : `until ${new Date(grant.expires).toLocaleDateString()}`,
   ].filter((text) => text !== null);
   return texts.length === 0 ? "none" : texts.join(", ");
+}
+
+/** What of the payloads has to be encrypted; null if nothing has to be. */
+function encrypted(form) {
+  if (!form) return null;
+  if (form === true) return "encrypted payloads only";
+  const keys = typeof form === "string" ? form : Object.entries(form.keys).map(([name, kind]) => `${name} ${kind}`).join(", ");
+  return `encrypted payloads only (${keys})`;
 }
 
 function answers(grant) {

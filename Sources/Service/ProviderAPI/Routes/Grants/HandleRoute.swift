@@ -34,7 +34,7 @@ enum HandleRoute {
                 run(
                     { () async throws(StoreError) in
                         guard try await grants.store.remove(handle, of: grant.id) else {
-                            return .failure(Rejection(.badPath, detail: "The grant has no such handle."))
+                            return .failure(.rejected(Rejection(.badPath, detail: "The grant has no such handle.")))
                         }
                         return .success(nil)
                     }, on: stream, of: connection)
@@ -46,23 +46,32 @@ enum HandleRoute {
     }
 
     /// Answers with JSON, or without a body, or with a refusal.
-    private typealias Work = @Sendable () async throws(StoreError) -> Result<String?, Rejection>
+    private typealias Work = @Sendable () async throws(StoreError) -> Result<String?, Refusal>
+
+    /// Why a request is not carried out.
+    enum Refusal: Error {
+        case rejected(Rejection)
+        /// What the accounts have stands in the way: 409 with the cause.
+        case conflict(String)
+    }
 
     private static func run(_ work: @escaping Work, on stream: StreamID, of connection: ProviderConnection) {
         let connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
         Task {
-            let result: Result<String?, Rejection>
+            let result: Result<String?, Refusal>
             do throws(StoreError) {
                 result = try await work()
             } catch {
-                result = .failure(Rejection(.serviceUnavailable, detail: "The store cannot be used at present."))
+                result = .failure(
+                    .rejected(Rejection(.serviceUnavailable, detail: "The store cannot be used at present.")))
             }
             connection.eventLoop.execute {
                 let connection = connection.value
                 guard let request = connection.requests[stream] else { return }
                 switch result {
                 case .success(let json): answer(request, on: stream, json, of: connection)
-                case .failure(let rejection): refuse(request, on: stream, rejection, of: connection)
+                case .failure(.rejected(let rejection)): refuse(request, on: stream, rejection, of: connection)
+                case .failure(.conflict(let cause)): conflict(request, on: stream, cause, of: connection)
                 }
             }
         }
@@ -137,9 +146,10 @@ enum HandleRoute {
             do throws(StoreError) {
                 try await put(stored, limit: limit, code, grants)
             } catch  where error == .tooManyHandles(limit) {
-                return .failure(Rejection(.forbidden, detail: "The grant has \(limit) handles, and may not have more."))
+                return .failure(
+                    .rejected(Rejection(.forbidden, detail: "The grant has \(limit) handles, and may not have more.")))
             } catch  where error == .codeWasUsed {
-                return .failure(Rejection(.forbidden, detail: error.cause))
+                return .failure(.rejected(Rejection(.forbidden, detail: error.cause)))
             }
             return .success(#"{"handle":"\#(handle)"\#(detail)}"#)
         }
@@ -212,12 +222,15 @@ enum HandleRoute {
         let publicKey = Array(key.x963Representation)
         return { () async throws(StoreError) in
             guard let invitation = try await grants.store.removeGrantInvitation(code.digest, at: now) else {
-                return .failure(Rejection(.forbidden, detail: "The code is unknown, was used or has expired."))
+                return .failure(
+                    .rejected(Rejection(.forbidden, detail: "The code is unknown, was used or has expired.")))
             }
             var random = SystemRandomNumberGenerator()
             do throws(StoreError) {
                 guard let app = accounts.current.apps[invitation.bundleID] else {
-                    return .failure(Rejection(.topicDisallowed, detail: "The app \(invitation.bundleID) was deleted."))
+                    return .failure(
+                        .rejected(
+                            Rejection(.topicDisallowed, detail: "The app \(invitation.bundleID) was deleted.")))
                 }
                 let grant = Grant(
                     id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: invitation.name,
@@ -230,8 +243,13 @@ enum HandleRoute {
             } catch {
                 // The grant was not made, so the instance may try again with the same code.
                 try await grants.store.invite(invitation, at: now)
-                guard error.code == .exists else { throw error }
-                return .failure(Rejection(.forbidden, detail: "This key was used before: make a new one."))
+                switch error.code {
+                case .exists:
+                    return .failure(
+                        .rejected(Rejection(.forbidden, detail: "This key was used before: make a new one.")))
+                case .conflict: return .failure(.conflict(error.cause))
+                default: throw error
+                }
             }
         }
     }
@@ -250,6 +268,22 @@ enum HandleRoute {
         headers.append(":status", "200")
         if json != nil { headers.append("content-type", "application/json") }
         connection.session?.respond(stream, headers, body: json.map { ByteBuffer(string: $0) })
+    }
+
+    /// Answers with 409. No reason of the table has this status, so it is that of HTTP (RFC 9110, 15.5.10).
+    private static func conflict(
+        _ request: ProviderRequest,
+        on stream: StreamID,
+        _ cause: String,
+        of connection: ProviderConnection,
+    ) {
+        guard !request.isAnswered else { return }
+        connection.markAnswered(request)
+        var headers = HeaderBlock()
+        headers.append(":status", "409")
+        headers.append("content-type", "application/json")
+        let body = ByteBuffer(string: #"{"reason":"Conflict","detail":\#(JSONString.quoted(cause))}"#)
+        connection.session?.respond(stream, headers, body: body)
     }
 
     /// Refuses a request. The answer always says why, because the people who read it write apps and instances.

@@ -27,13 +27,34 @@ package struct GatewayName: Sendable, Hashable, CustomStringConvertible {
     func passed(_ via: String) -> Passed {
         guard !via.isEmpty else { return .others(0) }
         var count = 0
-        for element in via.split(separator: ",") {
+        for element in Self.withoutComments(via).split(separator: ",") {
             let words = element.split { $0 == " " || $0 == "\t" }
             guard !words.isEmpty else { continue }
             count += 1
             if words.count > 1, words[1].lowercased() == description { return .this }
         }
         return .others(count)
+    }
+
+    /// Returns a value without its comments, which may have commas, other comments and escaped characters (RFC 9110, 5.6.5).
+    /// A comment that does not end is the rest of the value.
+    private static func withoutComments(_ value: String) -> String {
+        var (depth, isEscaped, rest) = (0, false, "")
+        for character in value {
+            if depth == 0 {
+                if character == "(" { depth = 1 } else { rest.append(character) }
+            } else if isEscaped {
+                isEscaped = false
+            } else {
+                switch character {
+                case "\\": isEscaped = true
+                case "(": depth += 1
+                case ")": depth -= 1
+                default: break
+                }
+            }
+        }
+        return rest
     }
 
     /// The value with which a request goes on.

@@ -41,6 +41,8 @@ extension UpstreamRoute {
             return connection.refuse(request, on: stream, refusal)
         }
         switch answer {
+        case .answered(let told) where push.grant != nil && told.refusesGateway:
+            refusedGateway(told, request, push, on: stream, of: connection)
         case .answered(let told):
             let own = ComparedAnswer.difference(own: push, told)
             connection.record(
@@ -50,12 +52,41 @@ extension UpstreamRoute {
             let more = mayHaveBeenTaken ? " It may have accepted the notification." : ""
             let unavailable = Rejection(
                 .serviceUnavailable, detail: "The upstream has not answered: \(cause)\(more)")
-            if let pushed = push.copy {
-                return hold(pushed, of: request, push, otherwise: unavailable, on: stream, of: connection)
-            }
-            connection.record(.rejected(.serviceUnavailable), request)
-            connection.refuse(request, on: stream, unavailable)
+            keepOrRefuse(request, push, unavailable, on: stream, of: connection)
         }
+    }
+
+    /// Answers a grant whose notification the upstream refuses because of the gateway's own key or certificate. A 403 would
+    /// tell the grant that its own key is not valid, and most clients stop then.
+    private static func refusedGateway(
+        _ told: UpstreamAnswer,
+        _ request: ProviderRequest,
+        _ push: UpstreamPush,
+        on stream: StreamID,
+        of connection: ProviderConnection,
+    ) {
+        connection.record(.answered(status: UInt16(clamping: told.status), reason: told.reason), request)
+        let unavailable = Rejection(
+            .serviceUnavailable,
+            detail:
+                "The upstream refuses the gateway's own key or certificate (\(told.reason ?? "")). The gateway's operator "
+                + "has to replace it; send again later.")
+        keepOrRefuse(request, push, unavailable, on: stream, of: connection)
+    }
+
+    /// Keeps a notification, if the upstream has `hold`, or refuses the request.
+    private static func keepOrRefuse(
+        _ request: ProviderRequest,
+        _ push: UpstreamPush,
+        _ unavailable: Rejection,
+        on stream: StreamID,
+        of connection: ProviderConnection,
+    ) {
+        if let pushed = push.copy {
+            return hold(pushed, of: request, push, otherwise: unavailable, on: stream, of: connection)
+        }
+        connection.record(.rejected(.serviceUnavailable), request)
+        connection.refuse(request, on: stream, unavailable)
     }
 
     /// The refusal of a request that waited for the upstream while its grant was suspended or revoked; nil otherwise.
@@ -93,7 +124,7 @@ extension UpstreamRoute {
         GrantRoute.answered(request, push, told, of: connection)
         request.isAnswered = true
         let id = request.identify(using: &connection.random)
-        let (headers, body) = connection.response.forwarded(told, id)
+        let (headers, body) = connection.response.forwarded(told, id, isUnique: !request.omitsUniqueID)
         connection.session?.respond(stream, headers, body: request.isHead ? nil : body)
     }
 

@@ -50,6 +50,7 @@ extension UpstreamRoute {
         }
         request.isAnswered = true
         let id = request.identify(using: &connection.random)
-        connection.session?.respond(stream, connection.response.captured(id), body: nil)
+        connection.session?.respond(
+            stream, connection.response.captured(id, isUnique: !request.omitsUniqueID), body: nil)
     }
 }

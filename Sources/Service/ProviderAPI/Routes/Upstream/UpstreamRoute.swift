@@ -46,6 +46,11 @@ enum UpstreamRoute {
         else {
             throw Rejection(.serviceUnavailable, detail: "The app's upstream was changed; send the request again.")
         }
+        guard push.grant == nil || push.upstream.acceptsGrants else {
+            throw Rejection(
+                .serviceUnavailable,
+                detail: "The gateway's upstream for this app takes no notifications of grants at present.")
+        }
         if push.upstream.credentials == .passthrough, push.authorization == nil {
             throw Rejection(
                 .missingProviderToken,
