@@ -5,7 +5,8 @@ package import Notifications
 /// (docs/gateway.md). The client key is on every phone; a code is given to one that has signed in.
 package struct RegistrationCode: Sendable, Hashable {
     /// The longest time that a code may be valid, in seconds: long enough for a phone that loses its network while it registers.
-    package static let longestLife: Double = 600
+    package static let longestLife = Double(longestMinutes * 60)
+    private static let longestMinutes = 10
     /// The largest size of a `jti`, in bytes. A UUID has 36.
     package static let maximumIdentifierBytes = 255
 
@@ -44,19 +45,23 @@ package struct RegistrationCode: Sendable, Hashable {
         else {
             throw .forbidden("its exp is missing or not a number of seconds.")
         }
-        let end = teamTime(ends, verified.team)
-        guard now < end else { throw .forbidden("it has expired.") }
-        // The clocks of iat and exp are the instance's, so their difference is exact.
+        // The clocks of iat and exp are the instance's, so their difference is exact, also if the service's was advanced since.
         let life = ends - (claims[double: "iat"] ?? 0)
+        let end = verified.issuedAt + life
+        guard now < end else { throw .forbidden("it has expired.") }
         guard life > 0, life <= Self.longestLife else {
-            throw .forbidden("its exp is more than \(Int(Self.longestLife)) seconds after its iat.")
+            throw .forbidden("its exp is more than \(Self.longestMinutes) minutes after its iat.")
         }
         guard let identifier = claims[text: "jti"], (1...Self.maximumIdentifierBytes).contains(identifier.utf8.count)
         else {
             throw .forbidden("its jti is missing or not 1 to \(Self.maximumIdentifierBytes) bytes.")
         }
         digest = Array(SHA256.hash(data: Array(identifier.utf8)))
-        expires = Timestamp(milliseconds: UInt64(end * 1000))
+        // The age of a token and the life of a code are limited, so this is a time near to now.
+        guard let milliseconds = UInt64(exactly: (end * 1000).rounded()) else {
+            throw .forbidden("its exp is not a time.")
+        }
+        expires = Timestamp(milliseconds: milliseconds)
     }
 
     /// A part of a JWT, decoded.

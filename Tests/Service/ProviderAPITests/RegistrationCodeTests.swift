@@ -47,7 +47,7 @@ struct RegistrationCodeTests {
             let other = try await test.makeGrant("other") { $0.registration = "code" }
             let wrong: [(code: String?, cause: String)] = [
                 (nil, "registration is code"), ("", "JWT"), ("a.b.c", "JWT"),
-                (try instance.code(life: 601), "600 seconds"), (try instance.code(life: 0), "expired"),
+                (try instance.code(life: 601), "10 minutes"), (try instance.code(life: 0), "expired"),
                 (try instance.code(life: -1), "expired"),
                 (try instance.code(life: 60, issuedSecondsAgo: 120), "expired"),
                 (try instance.code(issuedSecondsAgo: -400), "future"), (try instance.code(""), "jti"),
