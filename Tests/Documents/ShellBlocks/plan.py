@@ -133,6 +133,11 @@ PLANS = {
                 + FIELD + "clientKey)\n",
             "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey.p8":
                 "CODE=$(carillon grant invite --bundle-id com.example.chat --name chat.example.net --json | " + FIELD + "code)\n",
+            "carillon grant set $GRANT --rate 50 --daily 0 --topic ''":
+                "GRANT=$(carillon grant list --json | " + FIELD + "grant)\n",
+            "carillon grant key add $GRANT --out AuthKey_new.p8":
+                "KEY_ID=$(carillon grant show $GRANT --json | " + FIELD + "keyID)\n",
+            "NOW=$(date +%s)": "b64() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }\n",
             "carillon app upstream set --bundle-id com.example.shop --environment production \\":
                 "carillon app create --team ABCDE12345 --bundle-id com.example.shop\n",
             "certbot certonly --standalone -d push.example.com": "mkdir hooks\n",
@@ -152,8 +157,8 @@ PLANS = {
         },
         without={"certbot": "there is no Let's Encrypt here"},
         skipped={
-            'curl --http2 -H "apns-topic: com.example.chat" -H "apns-push-type: alert" -H "authorization: bearer $TOKEN" \\':
-                "the upstream is Apple's service: GatewayJourneyTests sends to an upstream of its own",
+            "b64() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }":
+                "the upstream is Apple's service: GatewayDocumentTests sends to an upstream of its own",
             "curl -X POST --unix-socket $SOCKET http://localhost/v1/requests/17/release":
                 "needs a captured request: GatewayJourneyTests releases one",
         }),

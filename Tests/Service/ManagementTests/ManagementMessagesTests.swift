@@ -21,6 +21,7 @@ struct ManagementMessagesTests {
         Messages.NewChannel.self, Messages.NewBroadcast.self, Messages.Channel.self, Messages.ClockAdvance.self,
         Messages.ClockReading.self, ConsoleLink.self, EndedSessions.self, ReasonExplanation.self,
         Messages.NewGrant.self, Messages.GrantMade.self, Messages.GrantChange.self, Messages.Grant.self,
+        Messages.NewGrantKey.self, Messages.GrantKeyMade.self, Messages.GrantKey.self, Messages.GrantHandle.self,
         Messages.NewGrantInvitation.self, Messages.GrantInvitationMade.self, Messages.GrantInvitation.self,
         Messages.Node.self, Messages.NodeDrain.self, Messages.RehearsalBegun.self, Messages.Rehearsal.self,
         Messages.Report.self, Messages.Journal.self, Messages.DeletedRequests.self, Messages.Wait.self,
