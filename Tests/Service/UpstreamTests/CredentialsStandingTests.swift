@@ -11,7 +11,8 @@ struct CredentialsStandingTests {
 
     @Test func `A refusal is logged once, and again after an interval`() {
         var standing = CredentialsStanding()
-        #expect(standing.refused("InvalidProviderToken", at: moment(0)))
+        let isFirstLogged = standing.refused("InvalidProviderToken", at: moment(0))
+        #expect(isFirstLogged)
         for seconds in [0, 1, 599] as [Int64] {
             let isLogged = standing.refused("BadCertificate", at: moment(seconds))
             #expect(!isLogged)

@@ -1,6 +1,7 @@
 import Foundation
 import Management
 import ProviderTesting
+import Service
 import Synchronization
 import Testing
 
@@ -8,6 +9,15 @@ import Testing
 
 /// What a grant is told if the upstream refuses the gateway's own key or certificate.
 @Suite(.timeLimit(.minutes(5))) struct GatewayTroubleTests {
+    /// The refusal that the management API shows of the app's upstream.
+    private static func shown(_ rig: GatewayRig) async throws -> ManagementMessages.UpstreamRefusal? {
+        let path = "/v1/apps/\(rig.gateway.bundleID)/upstreams/development"
+        let upstream: ManagementMessages.Upstream = try await rig.gateway.administer("GET", path)
+        let apps = try await rig.gateway.ask("GET", "/v1/apps").text
+        #expect(apps.contains("refused") == (upstream.refused != nil), "\(apps)")
+        return upstream.refused
+    }
+
     private static func push(
         _ rig: GatewayRig, _ instance: TestInstance, _ handle: String, id: String = UUID().uuidString.lowercased(),
     ) throws -> WirePush {
@@ -54,21 +64,17 @@ import Testing
                 ? connection.answer(request.stream, status: 403, reason: "InvalidProviderToken")
                 : connection.answer(request.stream)
         }) { rig in
-            let path = "/v1/apps/\(rig.gateway.bundleID)/upstreams/development"
             let metric =
                 #"carillon_upstream_credentials_refused{app="\#(rig.gateway.bundleID)",environment="development"} "#
-            func shown() async throws -> ManagementMessages.UpstreamRefusal? {
-                let upstream: ManagementMessages.Upstream = try await rig.gateway.administer("GET", path)
-                let apps = try await rig.gateway.ask("GET", "/v1/apps").text
-                #expect(apps.contains("refused") == (upstream.refused != nil), "\(apps)")
-                return upstream.refused
+            for _ in 0..<2 {
+                #expect(try await rig.send().status == 403)
             }
-            for _ in 0..<2 { #expect(try await rig.send().status == 403) }
-            #expect(try await shown()?.reason == "InvalidProviderToken")
+            let shown = try await Self.shown(rig)
+            #expect(shown?.reason == "InvalidProviderToken")
             #expect(try await rig.gateway.ask("GET", "/metrics").text.contains(metric + "1"))
             isRefused.store(false, ordering: .relaxed)
             #expect(try await rig.send().status == 200)
-            #expect(try await shown() == nil)
+            #expect(try await Self.shown(rig) == nil)
             #expect(try await rig.gateway.ask("GET", "/metrics").text.contains(metric + "0"))
         }
     }

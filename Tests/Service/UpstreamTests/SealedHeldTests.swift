@@ -5,6 +5,7 @@ import Management
 import Notifications
 import ProviderTesting
 import SQLiteStore
+import Service
 import Storage
 import Testing
 import Trust

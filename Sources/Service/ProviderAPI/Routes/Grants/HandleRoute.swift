@@ -279,7 +279,7 @@ enum HandleRoute {
     ) {
         guard !request.isAnswered else { return }
         connection.markAnswered(request)
-        var headers = HeaderBlock()
+        var headers = FieldList()
         headers.append(":status", "409")
         headers.append("content-type", "application/json")
         let body = ByteBuffer(string: #"{"reason":"Conflict","detail":\#(JSONString.quoted(cause))}"#)
