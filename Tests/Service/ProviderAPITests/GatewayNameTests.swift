@@ -1,3 +1,4 @@
+import Notifications
 import Testing
 
 @testable import ProviderAPI

@@ -62,13 +62,22 @@ import Testing
         let url = "https://server.example:2190"
         try await ConnectProxy.run(.answers("HTTP/1.1 503 Busy\r\n\r\n")) { proxy in
             var environment = Self.server(url)
-            #expect(try await Self.list(environment, ["--proxy", proxy.url]).contains("No provider server answers at"))
+            do {
+                let text = try await Self.list(environment, ["--proxy", proxy.url])
+                #expect(text.contains("No provider server answers at"))
+            }
             environment["HTTPS_PROXY"] = proxy.url
-            #expect(try await Self.list(environment).contains("No provider server answers at \(url)"))
+            do {
+                let text = try await Self.list(environment)
+                #expect(text.contains("No provider server answers at \(url)"))
+            }
             #expect(proxy.requests.count == 2)
             #expect(proxy.requests.allSatisfy { $0.hasPrefix("CONNECT server.example:2190 ") })
             environment["NO_PROXY"] = "*.example"
-            #expect(try await Self.list(environment).contains("the name of its host is not known"))
+            do {
+                let text = try await Self.list(environment)
+                #expect(text.contains("the name of its host is not known"))
+            }
             #expect(proxy.requests.count == 2)
         }
         for (environment, arguments) in [

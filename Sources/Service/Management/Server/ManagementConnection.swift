@@ -8,8 +8,9 @@ final class ManagementConnection: ServedConnection {
     /// Adds the HTTP handlers to the channel, with this one among them.
     typealias Installation = (_ channel: any Channel, _ requests: RequestGuard) -> Void
 
-    private let accepted: AcceptedConnection
-    private var channel: any Channel { accepted.channel }
+    private let channel: any Channel
+    /// Told of each request that breaks a rule of HTTP, with the rule.
+    private let malformed: (String) -> Void
     private let table: ConnectionTable
     private let entry: ConnectionTable.Entry
     private let installation: Installation
@@ -20,18 +21,21 @@ final class ManagementConnection: ServedConnection {
     private var distrusted: NIODeadline?
     private let connection: ConnectionGuard
 
+    /// - Parameter malformed: told of each request that breaks a rule of HTTP, with the rule.
     /// - Returns: nil if there are too many connections and all of them are busy.
     init?(
-        _ accepted: AcceptedConnection,
+        _ channel: any Channel,
         in table: ConnectionTable,
         isTrusted: @escaping () -> Bool = { true },
+        malformed: @escaping (String) -> Void = { _ in },
         _ installation: @escaping Installation,
     ) {
-        self.accepted = accepted
+        self.channel = channel
+        self.malformed = malformed
         self.table = table
         self.isTrusted = isTrusted
         self.installation = installation
-        let entry = ConnectionTable.Entry(accepted.channel, now: .now())
+        let entry = ConnectionTable.Entry(channel, now: .now())
         self.entry = entry
         connection = ConnectionGuard(ManagementLimits.connections) { entry.setIdle(since: $0) }
         guard table.add(entry) else { return nil }
@@ -40,8 +44,7 @@ final class ManagementConnection: ServedConnection {
     /// Adds the handlers after those of the listener.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
         try pipeline.addHandler(connection)
-        installation(
-            channel, RequestGuard(ManagementLimits.requests) { [accepted] in accepted.malformedRequest($0.detail) })
+        installation(channel, RequestGuard(ManagementLimits.requests) { [malformed] in malformed($0.detail) })
     }
 
     func ended() -> EventLoopFuture<Void>? {

@@ -68,12 +68,12 @@ final class ManagementService: ConnectionService {
             }
         let api = api
         let connection = ManagementConnection(
-            accepted, in: table,
+            accepted.channel, in: table,
             isTrusted: {
                 guard case .certificate(let identity?) = caller else { return true }
                 let trust = AdministratorTrust(api.accounts)
                 return trust.refusal(of: identity, now: api.now) == nil && trust.isCurrent
-            }
+            }, malformed: { accepted.malformedRequest($0) }
         ) { [router, rules, tasks, logger] channel, requests in
             _ = tasks.serve(channel, requests, logger) { request, channel in
                 let context = ManagementContext(

@@ -86,8 +86,8 @@ export class Accounts {
      */
     const perform = (method, path, body) => this.#perform(method, path, body);
     const upstreams = (app.upstreams ?? []).map(({ environment, url }) => `, ${environment} forwarded to ${url}`).join("");
-    const refused = (app.upstreams ?? []).filter((each) => each.refused !== undefined).map(({ environment, refused: { reason, since } }) =>
-      element("span", { class: "notice", role: "alert" }, `The upstream refuses your key or certificate for ${environment} since `, moment(since), `: ${reason}. Nothing is delivered until you replace it with "Forward".`));
+    const refused = (app.upstreams ?? []).map(({ environment, refused }) => refused === undefined ? null
+      : element("span", { class: "notice", role: "alert" }, `The upstream refuses your key or certificate for ${environment} since `, moment(refused.since), `: ${refused.reason}. Nothing is delivered until you replace it with "Forward".`));
     return item(element("strong", {}, app.bundleID), element("span", {}, `${counted(devices.length, "device")}${this.#more()}, keeps ${app.keep}${upstreams}`, ...refused),
       element("a", { class: "button quiet", href: `#/send?${new URLSearchParams({ app: app.bundleID })}` }, "Send"),
       element("button", { type: "button", class: "quiet", "aria-label": `Forward ${app.bundleID}`, onclick: () => forward(app, perform) }, "Forward"),

@@ -4,6 +4,9 @@ import { json, list } from "./api.js";
 import { announce, element, field, moment, section } from "./dom.js";
 import { ask, confirm, counted } from "./dialog.js";
 
+/** @typedef {Awaited<ReturnType<typeof handlesOf>>[number]} Handle */
+/** @typedef {API.Grant["keys"][number]} GrantKey */
+
 /** How many handles of each state are shown. */
 const HANDLES = 100;
 
@@ -23,6 +26,10 @@ export class GrantPage {
       element("div", { class: "heading" }, this.#heading, this.#badge, this.#actions), this.#parts);
   }
 
+  /**
+   * @param {string} query
+   * @param {string} id of the grant
+   */
   open(query, id) {
     if (this.#id !== id) this.#parts.replaceChildren();
     this.#id = id;
@@ -38,7 +45,7 @@ export class GrantPage {
     let grant, active, ended;
     try {
       [grant, active, ended] = await Promise.all([
-        json("GET", this.#path), list(`${this.#path}/handles?state=active`, HANDLES), list(`${this.#path}/handles?state=ended`, HANDLES)]);
+        json("GET", this.#path), handlesOf(this.#path, "active"), handlesOf(this.#path, "ended")]);
     } catch (error) {
       this.#actions.replaceChildren();
       this.#parts.replaceChildren(element("p", { class: "notice", role: "alert" }, error.message));
@@ -48,6 +55,10 @@ export class GrantPage {
     this.#heading.textContent = grant.name;
     this.#badge.hidden = state(grant) === "Active";
     this.#badge.replaceChildren(state(grant), ...(grant.revoked === undefined ? [] : [" ", moment(grant.revoked)]));
+    /**
+     * @param {string} label
+     * @param {() => unknown} perform
+     */
     const button = (label, perform, className = "") => element("button", { type: "button", class: className, onclick: perform }, label);
     this.#actions.replaceChildren(...(grant.revoked !== undefined ? [] : [
       button("Change", () => this.#change(grant)),
@@ -63,6 +74,11 @@ export class GrantPage {
       this.#keys(grant), this.#handles("Handles", active, grant), this.#handles("Handles that have ended", ended, grant));
   }
 
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   */
   async #perform(method, path, body) {
     await json(method, path, body);
     await this.#load();
@@ -70,8 +86,15 @@ export class GrantPage {
 
   // MARK: Keys
 
+  /** @param {API.Grant} grant */
   #keys(grant) {
+    /** @param {string} kind */
     const of = (kind) => grant.keys.filter((key) => key.kind === kind);
+    /**
+     * @param {string} kind
+     * @param {string} label
+     * @param {() => unknown} perform
+     */
     const add = (kind, label, perform) => grant.revoked !== undefined || of(kind).length > 1 ? null
       : element("button", { type: "button", onclick: perform }, label);
     return section("Keys",
@@ -86,6 +109,7 @@ export class GrantPage {
         add("provider", "Add a key", () => this.#addKey(grant)), add("client", "Add a client key", () => this.#addClientKey(grant))));
   }
 
+  /** @param {API.Grant} grant */
   #addKey(grant) {
     const key = element("textarea", { name: "publicKey", rows: 5, spellcheck: "false", placeholder: "-----BEGIN PUBLIC KEY-----" });
     ask({
@@ -103,6 +127,7 @@ export class GrantPage {
     });
   }
 
+  /** @param {API.Grant} grant */
   #addClientKey(grant) {
     confirm(`A second client key for ${grant.name}?`, ["Both client keys are accepted until you end one."], "Add the client key", async () => {
       const made = await json("POST", `${this.#path}/keys`, { kind: "client" });
@@ -111,6 +136,10 @@ export class GrantPage {
     });
   }
 
+  /**
+   * @param {API.Grant} grant
+   * @param {GrantKey} key
+   */
   #end(grant, key) {
     confirm(`End the ${kinds[key.kind].toLowerCase()} ${key.keyID}?`, [
       key.kind === "provider" ? "Requests with it are rejected from now on, also on open connections: 403 InvalidProviderToken."
@@ -121,6 +150,11 @@ export class GrantPage {
 
   // MARK: Handles
 
+  /**
+   * @param {string} name
+   * @param {Handle[]} handles
+   * @param {API.Grant} grant
+   */
   #handles(name, handles, grant) {
     if (handles.length === 0) return section(name, element("p", { class: "hint" }, "None."));
     const head = element("thead", {}, element("tr", {}, ...["Handle", "Environment", "Made", "Registered", "Action"].map((each) => element("th", { scope: "col" }, each))));
@@ -132,6 +166,10 @@ export class GrantPage {
       handles.length < HANDLES ? null : element("p", { class: "hint" }, `The first ${HANDLES}. carillon grant handles ${grant.grant} lists all.`));
   }
 
+  /**
+   * @param {Handle} handle
+   * @param {API.Grant} grant
+   */
   #remove(handle, grant) {
     confirm("Remove the handle?", [
       `${grant.name} cannot send to it any more: 400 BadDeviceToken.`, "The app makes it again when it registers its device token.",
@@ -140,6 +178,7 @@ export class GrantPage {
 
   // MARK: Changes
 
+  /** @param {API.Grant} grant */
   #change(grant) {
     const name = element("input", { name: "name", required: true, autocomplete: "off" });
     name.value = grant.name;
@@ -154,6 +193,7 @@ export class GrantPage {
     });
   }
 
+  /** @param {API.Grant} grant */
   #suspend(grant) {
     if (grant.suspended) {
       confirm(`Resume ${grant.name}?`, ["Its requests are accepted from now on."], "Resume the grant", () => this.#perform("PATCH", this.#path, { suspended: false }));
@@ -165,6 +205,7 @@ export class GrantPage {
     ], "Suspend the grant", () => this.#perform("PATCH", this.#path, { suspended: true }));
   }
 
+  /** @param {API.Grant} grant */
   #revoke(grant) {
     confirm(`Revoke the grant of ${grant.name}?`, [
       "Its requests are rejected from now on, also on open connections: 403 InvalidProviderToken.",
@@ -174,27 +215,48 @@ export class GrantPage {
   }
 }
 
+/**
+ * @param {string} grant the path of the grant
+ * @param {"active" | "ended"} state
+ * @returns {Promise<{ handle: string, environment: string, state: string, made: number, registered: number }[]>}
+ */
+function handlesOf(grant, state) { return list(`${grant}/handles?state=${state}`, HANDLES); }
+
+/** @type {Record<string, string>} */
 const kinds = { provider: "Key", client: "Client key" };
 
+/**
+ * @param {string} title
+ * @param {import("./dom.js").Content[]} content
+ */
 function showOnce(title, content) {
   ask({ title, label: "Close", isOnlyDone: true, perform: async () => {}, content });
 }
 
-function row(name, value) {
-  return element("div", { class: "item" }, element("strong", {}, name), element("span", { class: "hint" }, value));
+/**
+ * @param {string} name
+ * @param {import("./dom.js").Content[]} values
+ */
+function row(name, ...values) {
+  return element("div", { class: "item" }, element("strong", {}, name), element("span", { class: "hint" }, ...values));
 }
 
 /**
  * The controls for the limits of a grant.
- * @param grant its present limits
+ * @param {Partial<API.Grant>} grant its present limits
  * @returns `content`, the controls, and `read`, which returns what a request says: 0 removes a limit that was there
  */
 export function boundsFields(grant) {
+  /**
+   * @param {"rate" | "daily" | "payloadBytes" | "maximumHandles"} key
+   * @param {string} placeholder
+   */
   const number = (key, placeholder) => {
     const control = element("input", { name: key, type: "number", min: 0, step: 1, placeholder });
-    if (grant[key] !== undefined) control.value = grant[key];
+    if (grant[key] !== undefined) control.value = String(grant[key]);
     return control;
   };
+  /** @type {Record<string, [string, HTMLInputElement]>} */
   const numbers = {
     rate: ["Notifications a second", number("rate", "Any number")], daily: ["Notifications a day", number("daily", "Any number")],
     payloadBytes: ["Bytes of a payload", number("payloadBytes", "What the topic allows")],
@@ -211,10 +273,13 @@ export function boundsFields(grant) {
       ...Object.values(numbers).map(([label, control]) => field(label, control)), field("Registration of handles", registration),
       field("Encrypted payloads only", encrypted)],
     read: () => {
+      /** @type {Record<string, unknown>} */
       const body = {};
+      /** @type {Record<string, unknown>} */
+      const present = grant;
       for (const [key, [, control]] of Object.entries(numbers)) {
         const value = control.value === "" ? 0 : Number(control.value);
-        if (value !== (grant[key] ?? 0)) body[key] = value;
+        if (value !== (present[key] ?? 0)) body[key] = value;
       }
       if (encrypted.checked !== isEncrypted) body.encryptedOnly = encrypted.checked;
       if (registration.value !== (grant.registration ?? "open")) body.registration = registration.value;
@@ -223,16 +288,21 @@ export function boundsFields(grant) {
   };
 }
 
+/** @param {API.Grant} grant */
 export function state(grant) {
   if (grant.revoked !== undefined) return "Revoked";
   return grant.suspended ? "Suspended" : "Active";
 }
 
-/** How many of its requests were refused. */
+/**
+ * How many of its requests were refused.
+ * @param {API.Grant} grant
+ */
 export function refused(grant) {
   return Object.entries(grant.sent).reduce((sum, [outcome, count]) => outcome === "200" ? sum : sum + count, 0);
 }
 
+/** @param {API.Grant} grant */
 export function limits(grant) {
   const texts = [
     grant.rate === undefined ? null : `${grant.rate.toLocaleString()} a second`,
@@ -247,7 +317,10 @@ export function limits(grant) {
   return texts.length === 0 ? "none" : texts.join(", ");
 }
 
-/** What of the payloads has to be encrypted; null if nothing has to be. */
+/**
+ * What of the payloads has to be encrypted; null if nothing has to be.
+ * @param {any} form
+ */
 function encrypted(form) {
   if (!form) return null;
   if (form === true) return "encrypted payloads only";
@@ -255,6 +328,7 @@ function encrypted(form) {
   return `encrypted payloads only (${keys})`;
 }
 
+/** @param {API.Grant} grant */
 function answers(grant) {
   const sent = Object.entries(grant.sent).toSorted(([, a], [, b]) => b - a);
   return sent.length === 0 ? "nothing sent yet" : sent.map(([outcome, count]) => `${outcome}: ${count.toLocaleString()}`).join(", ");

@@ -10,6 +10,7 @@ export class Grants {
   title = "Grants";
   element;
   #count = element("p", { class: "count" });
+  /** @type {API.Grant[]} */
   #grants = [];
   #isLoaded = false;
   #problem = element("p", { class: "notice", role: "alert", hidden: true });
@@ -36,9 +37,10 @@ export class Grants {
 
   open() { this.#load(); }
 
+  /** @param {import("./shell.js").Page} before */
   focus(before) {
     if (before.section === "grants") this.#list.focus();
-    else this.element.querySelector("h1").focus();
+    else this.element.querySelector("h1")?.focus();
   }
 
   async #load() {
@@ -97,6 +99,7 @@ export class Grants {
   }
 }
 
+/** @type {Record<string, { label: string, isWanted: (grant: API.Grant) => boolean }>} */
 const filters = {
   all: { label: "All grants", isWanted: () => true },
   active: { label: "Active", isWanted: (grant) => grant.revoked === undefined && !grant.suspended },
@@ -104,6 +107,7 @@ const filters = {
   revoked: { label: "Revoked", isWanted: (grant) => grant.revoked !== undefined },
 };
 
+/** @type {Record<string, { label: string, compare: (a: API.Grant, b: API.Grant) => number }>} */
 const orders = {
   name: { label: "Name", compare: (a, b) => a.name.localeCompare(b.name) },
   made: { label: "Newest", compare: (a, b) => b.made - a.made },
@@ -112,14 +116,19 @@ const orders = {
   refused: { label: "Refused", compare: (a, b) => refused(b) - refused(a) },
 };
 
+/** @type {WeakMap<API.Grant, string>} */
 const texts = new WeakMap();
 
-/** The text that the search looks in, in lower case. */
+/**
+ * The text that the search looks in, in lower case.
+ * @param {API.Grant} grant
+ */
 function searched(grant) {
-  if (!texts.has(grant)) {
-    texts.set(grant, [grant.name, grant.grant, grant.bundleID, grant.teamID, ...grant.keys.map((key) => key.keyID)].join("\n").toLowerCase());
-  }
-  return texts.get(grant);
+  const known = texts.get(grant);
+  if (known !== undefined) return known;
+  const text = [grant.name, grant.grant, grant.bundleID, grant.teamID, ...grant.keys.map((key) => key.keyID)].join("\n").toLowerCase();
+  texts.set(grant, text);
+  return text;
 }
 
 function make() {
@@ -129,6 +138,10 @@ function make() {
   ];
 }
 
+/**
+ * @param {HTMLElement} shown
+ * @param {{ key: string, grant: API.Grant }} row
+ */
 function update(shown, { grant }) {
   setText(shown, ".title a", grant.name, `${grant.name} (${grant.grant})`);
   setText(shown, ".app", grant.bundleID);
