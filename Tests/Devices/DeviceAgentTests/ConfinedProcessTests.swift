@@ -16,7 +16,7 @@
 
         /// Asks at a socket, and writes a line with the status of each answer. It is the child of whoever has started it.
         private static let client = """
-            import os, socket, sys
+            import os, socket, sys, time
             def ask(path, method, where):
                 try:
                     connection = socket.socket(socket.AF_UNIX)
@@ -40,7 +40,6 @@
                 os.rename(f"{folder}/{name}.new", f"{folder}/{name}")
             sockets = [("all", sys.argv[2]), ("app", os.environ.get("CARILLON_AGENT_SOCKET", "none"))]
             def wait_for_orphan(parent):
-                import time
                 while os.getppid() == parent: time.sleep(0.01)
             report("command", sockets)
             child = os.fork()
@@ -71,10 +70,10 @@
             # One that goes on when the command has ended.
             root = os.getpid()
             if os.fork() == 0:
-                wait_for_orphan(root)
+                # Until the agent has collected the command.
+                while os.path.exists(f"/proc/{root}"): time.sleep(0.01)
                 report("left", sockets)
                 os._exit(0)
-            import time
             while not all(os.path.exists(f"{sys.argv[1]}/{name}") for name in ["orphan", "daemon"]): time.sleep(0.01)
             """
 

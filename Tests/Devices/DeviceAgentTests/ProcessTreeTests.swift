@@ -65,6 +65,12 @@ import Testing
             $0[200] = Entry(parent: 50, session: 200, start: 20)
         }
         #expect(reused == .unknown)
+        // The command has ended, and was not collected yet.
+        let ended = place(of: 203) {
+            $0[203] = Entry(parent: Self.agent, session: 200)
+            $0[200]?.isEnded = true
+        }
+        #expect(ended == .unknown)
         #expect(place(of: 202) { $0[201] = Entry(parent: Self.agent, session: 300) }.self != .outside)
     }
 

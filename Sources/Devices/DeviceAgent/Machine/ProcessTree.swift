@@ -59,7 +59,8 @@ struct ProcessTree {
     /// the session tells its command as long as that runs.
     private func orphan(_ orphan: ProcessStatus) -> Place {
         guard let command = commands[orphan.session], let leader = status(command.process),
-            leader.start == command.start
+            leader.start == command.start,
+            !leader.isEnded
         else { return .unknown }
         return .command(command)
     }
