@@ -13,7 +13,8 @@ enum PostgresSchema {
     static let migrations: [[StaticString]] = [
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
-        grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges, sealedHeldNotifications,
+        grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges,
+        sealedHeldNotifications,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go

@@ -45,7 +45,9 @@ import Testing
                 next += 2 * UInt32.random(in: 1...9, using: &random) / 8 * 2 + 2
                 model[next] = random.next()
                 table.append(StreamID(next), model[next] ?? 0)
-            } else if let stream = Bool.random(using: &random) ? model.keys.min() : model.keys.randomElement(using: &random) {
+            } else if let stream = Bool.random(using: &random)
+                ? model.keys.min() : model.keys.randomElement(using: &random)
+            {
                 #expect(table.remove(StreamID(stream)) == model.removeValue(forKey: stream))
                 #expect(table.remove(StreamID(stream)) == nil)
             }

@@ -115,7 +115,8 @@ struct FieldDecoder {
         guard isIncremental else {
             return (nameCount, byte & 0x10 != 0 ? .neverIndexed : .withoutIndexing, readsTable)
         }
-        table.insert(name: text.span.extracting(first: nameCount), value: text.span.extracting(droppingFirst: nameCount))
+        table.insert(
+            name: text.span.extracting(first: nameCount), value: text.span.extracting(droppingFirst: nameCount))
         return (nameCount, .incremental, readsTable)
     }
 

@@ -4,7 +4,7 @@
 package struct FieldList: Sendable {
     struct Entry {
         /// The offset of the name. The value follows it. Every limit of a list is below 4 GiB.
-        private(set) var first: UInt32
+        private var first: UInt32
         private var nameBytes: UInt32
         private var valueBytes: UInt32
         let form: FieldForm
@@ -21,11 +21,14 @@ package struct FieldList: Sendable {
             self.form = form
         }
 
-        var textCount: Int { Int(nameBytes) + Int(valueBytes) }
-        var name: Range<Int> { Int(first)..<Int(first) + Int(nameBytes) }
-        var value: Range<Int> { Int(first) + Int(nameBytes)..<Int(first) + textCount }
+        private var start: Int { Int(clamping: first) }
+        private var nameCount: Int { Int(clamping: nameBytes) }
 
-        mutating func move(by distance: Int) { first = UInt32(clamping: Int(first) + distance) }
+        var textCount: Int { nameCount + Int(clamping: valueBytes) }
+        var name: Range<Int> { start..<start + nameCount }
+        var value: Range<Int> { start + nameCount..<start + textCount }
+
+        mutating func move(by distance: Int) { first = UInt32(clamping: start + distance) }
     }
 
     /// The names and values.
