@@ -75,10 +75,10 @@ export class Grants {
       : empty("No grant matches", "Search for something else, or show all grants."));
   }
 
-  async #invite() {
+  #invite() {
+    const app = element("select", { name: "bundleID", required: true });
     // Not with the grants: a thousand of them take longer.
-    const apps = await list("/v1/apps").catch(() => []);
-    const app = element("select", { name: "bundleID" }, ...apps.map((each) => element("option", { value: each.bundleID }, each.bundleID)));
+    list("/v1/apps").then((apps) => app.append(...apps.map((each) => element("option", { value: each.bundleID }, each.bundleID))), () => {});
     const name = element("input", { name: "name", required: true, autocomplete: "off", placeholder: "chat.example.org" });
     const bounds = boundsFields({});
     ask({
