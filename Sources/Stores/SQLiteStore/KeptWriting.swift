@@ -86,7 +86,8 @@ struct KeptWriting {
                 row.hasNull(atIndex: 2) ? nil : row.integer(2)
             )
         }
-        guard var (held, version) = row else { return Held() }
+        guard let (counted, version) = row else { return Held() }
+        var held = counted
         // A provider may use an identifier for different notifications: all of them are kept.
         if let version {
             let payload = Data(entry.notification.payload.json)
