@@ -1,5 +1,5 @@
 package import Delivery
-package import Notifications
+import Notifications
 import PostgresClient
 import PostgresSupport
 package import Storage
