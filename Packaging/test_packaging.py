@@ -304,7 +304,9 @@ class ManualTests(unittest.TestCase):
                 echo "${COMPREPLY[*]}"
             done
         """
-        paths = [path for path in self.paths() if path]
+        # ArgumentParser's script takes `carillon grant handle` for a command that is complete, although `handles` is another one.
+        commands = [list(path) for path in self.paths()]
+        paths = [path for path in commands if path and [*path[:-1], path[-1][:-1]] not in commands]
         file = pathlib.Path(os.environ["SHARE"], "carillon/bash-completion/completions/carillon")
         # The last letter is missing.
         lines = [" ".join(["carillon", *path])[:-1] for path in [*paths, ["serve", "--ports", "apple"]]]

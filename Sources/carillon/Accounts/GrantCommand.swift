@@ -76,12 +76,12 @@ struct GrantCommand: AsyncParsableCommand {
         var expires: String?
 
         @Option(
-            name: .customLong("encrypted-only"), defaultAsFlag: .any, parsing: .next,
+            name: .customLong("encrypted-only"), defaultAsFlag: "true", parsing: .next,
             help: ArgumentHelp(
                 "It may send nothing but encrypted payloads, beside an aps dictionary that says nothing.",
-                discussion: EncryptedOnlyArgument.discussion, valueName: "form"),
-            transform: EncryptedOnlyArgument.read)
-        var encryptedOnly: ManagementMessages.EncryptedOnly?
+                discussion: EncryptedOnlyArgument.discussion, valueName: "form"))
+        // A text: a form that could not be read would count as an argument after a flag.
+        var encryptedOnly: String?
 
         @Option(name: .customLong("maximum-handles"), help: "How many active handles it may have.")
         var maximumHandles: Int?
@@ -94,6 +94,7 @@ struct GrantCommand: AsyncParsableCommand {
 
         /// - Parameter least: 0 if 0 removes a limit.
         func check(from least: Int) throws {
+            _ = try encryptedOnly.map(EncryptedOnlyArgument.read)
             let numbers: [(String, Int?)] = [
                 ("--rate", rate), ("--burst", burst), ("--daily", daily), ("--payload-bytes", payloadBytes),
                 ("--maximum-handles", maximumHandles),
@@ -122,7 +123,7 @@ struct GrantCommand: AsyncParsableCommand {
             (limits.rate, limits.burst, limits.daily) = (rate, burst, daily)
             limits.payloadBytes = payloadBytes
             limits.expires = try expires.map { $0 == "0" ? 0 : try Self.milliseconds($0) }
-            limits.encryptedOnly = encryptedOnly
+            limits.encryptedOnly = try encryptedOnly.map(EncryptedOnlyArgument.read)
             limits.maximumHandles = maximumHandles
             limits.registration = registration?.rawValue
         }

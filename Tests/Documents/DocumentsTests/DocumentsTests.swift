@@ -206,7 +206,7 @@ struct DocumentsTests {
 
     /// The table does not have modules that come with the compiler.
     private static let systemModules: Set<Substring> = [
-        "Dispatch", "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
+        "Dispatch", "CDispatch", "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
     ]
 
     @Test(arguments: try DocumentsTests.paths)

@@ -39,6 +39,7 @@ struct KeepTests {
     func `A device that was offline gets what its app keeps, in its order`(store: StoreChoice) async throws {
         try await TestService.run {
             $0.store = store
+            $0.delivery.requestsPerDeviceToken = .off
         } _: { test in
             let changed = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"keep":120}"#)
             #expect(changed.status == 200 && changed.text.contains(#""keep":120"#), "\(changed.text)")
@@ -65,7 +66,9 @@ struct KeepTests {
 
     @Test
     func `A lower number drops the oldest, and an app with an upstream keeps one`() async throws {
-        try await TestService.run { test in
+        try await TestService.run {
+            $0.delivery.requestsPerDeviceToken = .off
+        } _: { test in
             _ = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"keep":10}"#)
             let certificate = try await test.makeDeviceCertificate()
             let device = try await test.connectCourier(certificate)

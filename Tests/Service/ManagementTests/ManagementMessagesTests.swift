@@ -29,7 +29,7 @@ struct ManagementMessagesTests {
         Messages.Behaviour.self, Messages.ChangedDevice.self, Messages.NewDevice.self, Messages.Device.self,
         Messages.DeviceApp.self,
         Messages.NewUpstream.self, Messages.NewCredentials.self, Messages.Upstream.self,
-        Messages.Upstream.Credentials.self,
+        Messages.Upstream.Credentials.self, Messages.UpstreamRefusal.self,
     ]
 
     /// The bodies and answers that are described by a schema alone.
@@ -37,7 +37,7 @@ struct ManagementMessagesTests {
         "OpenAPI", "Problem", "NewRehearsal", "NewRehearsalRule", "RehearsalCondition", "RehearsalFault",
         "RecordedRequest", "Waited",
         "WaitedInVain", "NearMiss", "Fixture",
-        "CompletedFixture", "FixtureTeam", "FixtureKey", "FixtureCertificate", "FixtureDevice",
+        "CompletedFixture", "FixtureApp", "FixtureTeam", "FixtureKey", "FixtureCertificate", "FixtureDevice",
     ]
 
     @Test func `The list of messages in this test is complete`() throws {

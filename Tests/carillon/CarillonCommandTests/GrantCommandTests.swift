@@ -105,7 +105,7 @@ import Testing
             #expect(key.status == 0, "\(key.errors)")
             let made = try await carillon(
                 "grant", "create", "--bundle-id", bundleID, "--name", "own key", "--public-key", folder + "/public.pem")
-            #expect(made.status == 0 && made.object?.keys == ["clientKey", "grant", "keyID", "teamID"])
+            #expect(made.status == 0 && made.object?.keys == ["bundleID", "clientKey", "grant", "keyID", "teamID"])
             let again = try await carillon(
                 "grant", "create", "--bundle-id", bundleID, "--name", "again", "--public-key", folder + "/public.pem")
             #expect(again.status == 1)

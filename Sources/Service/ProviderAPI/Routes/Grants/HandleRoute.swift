@@ -239,7 +239,7 @@ enum HandleRoute {
                 _ = try await accounts.apply(.createGrant(grant, limit: grants.upkeep.rules.grants))
                 return .success(
                     #"{"grant":"\#(grant.id)","teamID":"\#(grant.team)","keyID":"\#(grant.key)","#
-                        + #""clientKey":"\#(grant.clientKey)"}"#)
+                        + #""clientKey":"\#(grant.clientKey)","bundleID":"\#(grant.bundleID)"}"#)
             } catch {
                 // The grant was not made, so the instance may try again with the same code.
                 try await grants.store.invite(invitation, at: now)
