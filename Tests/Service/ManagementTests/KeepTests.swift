@@ -1,7 +1,9 @@
+import Delivery
 import Foundation
 import Management
 import NIOHTTP1
 import Notifications
+import Rates
 import Testing
 
 @testable import Service
