@@ -1,9 +1,7 @@
-import Delivery
 import Foundation
 import Management
 import NIOHTTP1
 import Notifications
-import Rates
 import Testing
 
 @testable import Service
@@ -23,8 +21,8 @@ struct KeepTests {
 
     private func push(_ alerts: ClosedRange<Int>, to token: String, _ test: TestService) async throws {
         let client = try await test.connectProvider()
+        let headers = ProviderHeaders(token, token: try test.providerToken())
         for alert in alerts {
-            let headers = ProviderHeaders(token, token: try test.providerToken())
             let answer = try await client.send(headers.fields, body: #"{"aps":{"alert":"\#(alert)"}}"#)
             #expect(answer.status == 200)
         }
@@ -41,7 +39,6 @@ struct KeepTests {
     func `A device that was offline gets what its app keeps, in its order`(store: StoreChoice) async throws {
         try await TestService.run {
             $0.store = store
-            $0.delivery.requestsPerDeviceToken = .off
         } _: { test in
             let changed = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"keep":120}"#)
             #expect(changed.status == 200 && changed.text.contains(#""keep":120"#), "\(changed.text)")
@@ -68,9 +65,7 @@ struct KeepTests {
 
     @Test
     func `A lower number drops the oldest, and an app with an upstream keeps one`() async throws {
-        try await TestService.run {
-            $0.delivery.requestsPerDeviceToken = .off
-        } _: { test in
+        try await TestService.run { test in
             _ = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"keep":10}"#)
             let certificate = try await test.makeDeviceCertificate()
             let device = try await test.connectCourier(certificate)
