@@ -4,7 +4,7 @@ import { json, list } from "./api.js";
 import { announce, element, field, moment, section } from "./dom.js";
 import { ask, confirm, counted } from "./dialog.js";
 
-/** @typedef {Awaited<ReturnType<typeof handlesOf>>[number]} Handle */
+/** @typedef {{ handle: string, environment: string, state: string, made: number, registered: number }} Handle */
 /** @typedef {API.Grant["keys"][number]} GrantKey */
 
 /** How many handles of each state are shown. */
@@ -42,7 +42,12 @@ export class GrantPage {
 
   async #load() {
     const id = this.#id;
-    let grant, active, ended;
+    /** @type {API.Grant} */
+    let grant;
+    /** @type {Handle[]} */
+    let active;
+    /** @type {Handle[]} */
+    let ended;
     try {
       [grant, active, ended] = await Promise.all([
         json("GET", this.#path), handlesOf(this.#path, "active"), handlesOf(this.#path, "ended")]);
@@ -69,7 +74,7 @@ export class GrantPage {
       section("What it may send",
         row("Grant", grant.grant), row("App", grant.bundleID), row("Limits", limits(grant)),
         grant.readable === undefined ? null : row("Readable to you", grant.readable.join(", ")),
-        row("Handles", `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`),
+        row("Handles", `${grant.handles.toLocaleString()} of ${(grant.maximumHandles ?? 0).toLocaleString()}`),
         row("Today", counted(grant.today, "notification")), row("Answers", answers(grant)), row("Made", moment(grant.made))),
       this.#keys(grant), this.#handles("Handles", active, grant), this.#handles("Handles that have ended", ended, grant));
   }
@@ -118,6 +123,7 @@ export class GrantPage {
         element("p", { class: "hint" }, "Both keys are accepted until you end one. Without a public key, the service makes a key and shows it once."),
         field("Public key of the instance (P-256, PEM)", key)],
       perform: async () => {
+        /** @type {any} */
         const made = await json("POST", `${this.#path}/keys`, { kind: "provider", ...(key.value.trim() === "" ? {} : { publicKey: key.value }) });
         await this.#load();
         showOnce("The new key", [
@@ -130,6 +136,7 @@ export class GrantPage {
   /** @param {API.Grant} grant */
   #addClientKey(grant) {
     confirm(`A second client key for ${grant.name}?`, ["Both client keys are accepted until you end one."], "Add the client key", async () => {
+      /** @type {any} */
       const made = await json("POST", `${this.#path}/keys`, { kind: "client" });
       await this.#load();
       showOnce("The new client key", [element("p", {}, element("code", {}, made.clientKey)), element("p", {}, "Give it to the instance, which sends it to the app.")]);
@@ -218,9 +225,11 @@ export class GrantPage {
 /**
  * @param {string} grant the path of the grant
  * @param {"active" | "ended"} state
- * @returns {Promise<{ handle: string, environment: string, state: string, made: number, registered: number }[]>}
+ * @returns {Promise<Handle[]>}
  */
-function handlesOf(grant, state) { return list(`${grant}/handles?state=${state}`, HANDLES); }
+async function handlesOf(grant, state) {
+  return /** @type {any[]} */ (await list(`${grant}/handles?state=${state}`, HANDLES));
+}
 
 /** @type {Record<string, string>} */
 const kinds = { provider: "Key", client: "Client key" };

@@ -146,7 +146,7 @@ function update(shown, { grant }) {
   setText(shown, ".title a", grant.name, `${grant.name} (${grant.grant})`);
   setText(shown, ".app", grant.bundleID);
   setText(shown, ".bounds", limits(grant));
-  setText(shown, ".handles", `${grant.handles.toLocaleString()} of ${grant.maximumHandles.toLocaleString()}`);
+  setText(shown, ".handles", `${grant.handles.toLocaleString()} of ${(grant.maximumHandles ?? 0).toLocaleString()}`);
   setText(shown, ".today", grant.today.toLocaleString());
   setText(shown, ".refused", refused(grant).toLocaleString());
   setText(shown, ".badge", state(grant));
