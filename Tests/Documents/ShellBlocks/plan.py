@@ -103,11 +103,11 @@ PLANS = {
         replace={
             # As the unit starts it.
             "systemctl restart carillon-device":
-                "carillon device agent --state $PWD/state --socket /run/carillon-device/agent.sock --service https://push.example.com:15223 "
-                "--environment production --ca /etc/carillon-device/ca.pem --code-file /etc/carillon-device/code "
-                "--apps /etc/carillon-device/apps.d --no-desktop --confine-commands",
+                "carillon device agent --state $PWD/state --socket $PWD/run/agent.sock "
+                "--service $(sed -n s/^CARILLON_DEVICE_SERVICE=//p etc/agent.env) --environment production --ca $PWD/etc/ca.pem "
+                "--code-file $PWD/etc/code --apps $PWD/etc/apps.d --no-desktop --confine-commands",
             "systemctl restart carillon": "carillon serve",
-            "carillon-agent doctor": "carillon device agent doctor --socket /run/carillon-device/agent.sock",
+            "carillon-agent doctor": "carillon device agent doctor --socket $PWD/run/agent.sock",
             "/etc/carillon-device": "$PWD/etc", "/run/carillon-device": "$PWD/run", "/etc/carillon/": "$PWD/service/",
             "/var/lib/carillon/": "carillon-data/",
             '"user": "kiosk"': '"user": "' + "USER_NAME" + '"',
