@@ -353,7 +353,8 @@ class TestTests(ScriptTestCase):
         for target in ("Shared/RatesTests", "Shared/TrustTests"):
             (self.root / "Tests" / target).mkdir(parents=True)
         for name in ("script/schemathesis", "Packaging/check", "script/dependent", "script/site", "script/clients",
-                     "script/testing-clients", "script/cluster", "script/console", "Examples/testing/try",
+                     "script/testing-clients", "script/cluster", "script/console-types", "script/console",
+                     "Examples/testing/try",
                      "Examples/backend/try"):
             self.write(self.root / name, f"echo 'ran {name}'; [[ ${{BROKEN-}} != {name} ]]")
         self.program("python3", "echo ran $*")
