@@ -25,6 +25,8 @@ final class DeviceConnection: HTTP2Connection {
     private var response = DeviceResponse()
     /// The reason why the connection is ending.
     private var goneAway: Rejection.Reason?
+    /// The reason to end the connection for when everything that has arrived together was handled.
+    private var reasonAfterRead: Rejection.Reason?
     /// When the shutdown began; nil before.
     private var shutdownBegan: NIODeadline?
     private var second = NIODeadline.now()
@@ -164,9 +166,20 @@ final class DeviceConnection: HTTP2Connection {
 
     /// Ends the connection when all requests that have arrived together were answered. A device makes its first two at once, and
     /// would otherwise see nothing but REFUSED_STREAM for the second.
+    ///
+    /// GOAWAY goes out in one write with the answers: a client that has all its answers closes the connection, and would
+    /// not read a GOAWAY that comes a moment later.
     func goAwayAfterThisRead(_ reason: Rejection.Reason) {
+        reasonAfterRead = reason
+        // A request that was held while the channel was not writable is handled after its read.
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.execute { connection.value.goAway(reason) }
+        eventLoop.execute { connection.value.batchEnded() }
+    }
+
+    func batchEnded() {
+        guard let reason = reasonAfterRead else { return }
+        reasonAfterRead = nil
+        goAway(reason)
     }
 
     func goAway(_ reason: Rejection.Reason) {
