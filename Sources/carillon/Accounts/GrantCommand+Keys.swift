@@ -57,14 +57,8 @@ extension GrantCommand {
                     }
                     return report(made, path: path)
                 }
-                // Before the key is registered: otherwise nobody would have its private half.
-                try DataFolder.write(key.pemRepresentation + "\n", to: file)
-                do {
-                    report(try await add(key.publicKey), path: file)
-                } catch {
-                    try? FileManager.default.removeItem(atPath: file)  // Report the first error, not this one.
-                    throw error
-                }
+                let made = try await NewKeyFile.write(key, to: file) { try await add(key.publicKey) }
+                report(made, path: file)
             }
 
             private func add(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.GrantKeyMade {

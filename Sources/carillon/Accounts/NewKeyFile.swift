@@ -21,8 +21,24 @@ struct NewKeyFile {
 
     func path(_ keyID: String) -> String { folder + "/AuthKey_\(keyID).p8" }
 
-    /// Writes the private half, and then registers the public half. If writing fails, no key is registered: nobody would
-    /// have its private half.
+    /// Writes the private half to a file, and then registers the public half. If writing fails, no key is registered: nobody
+    /// would have its private half.
+    /// - Returns: what `register` has returned.
+    static func write<Made>(
+        _ key: P256.Signing.PrivateKey,
+        to file: String,
+        register: () async throws -> Made,
+    ) async throws -> Made {
+        try DataFolder.write(key.pemRepresentation + "\n", to: file)
+        do {
+            return try await register()
+        } catch {
+            try? FileManager.default.removeItem(atPath: file)  // Report the first error, not this one.
+            throw error
+        }
+    }
+
+    /// Writes the private half to the folder, and registers the public half, as ``write(_:to:register:)`` does.
     /// - Parameter keyID: returns the identifier of the registered key.
     /// - Returns: what `register` has returned, and the path of the file.
     func fill<Made>(
@@ -31,14 +47,7 @@ struct NewKeyFile {
         keyID: (Made) -> String,
     ) async throws -> (made: Made, path: String) {
         let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
-        try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
-        let made: Made
-        do {
-            made = try await register()
-        } catch {
-            try? FileManager.default.removeItem(atPath: unnamed)  // Report the first error, not this one.
-            throw error
-        }
+        let made = try await Self.write(key, to: unnamed, register: register)
         let path = path(keyID(made))
         do {
             try FileManager.default.moveItem(atPath: unnamed, toPath: path)

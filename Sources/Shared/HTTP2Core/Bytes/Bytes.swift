@@ -1,4 +1,4 @@
-// All unsafe code of this module is in this file. No pointer leaves a closure here.
+// The unsafe code of this module is in this folder. No pointer leaves a closure here.
 //
 // Why it is needed: Swift 6.3 has no `append` of a `Span` to an array, and gives no access to the bytes of a
 // `StaticString` but by a pointer. Both pointers come with their counts, and are read within the closure only.
@@ -32,19 +32,12 @@ extension Span<UInt8> {
     func isEqual(to literal: StaticString) -> Bool { count == literal.utf8CodeUnitCount && hasBytes(of: literal) }
 
     private func hasBytes(of literal: StaticString) -> Bool {
-        literal.withUTF8Buffer { literal in
-            withUnsafeBytes { haveSameBytes($0, UnsafeRawBufferPointer(literal)) }
-        }
+        literal.withUTF8Buffer { isEqual(to: $0.span) }
     }
 
     /// Whether both have the same bytes.
-    func isEqual(to other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        return other.withUnsafeBytes { other in withUnsafeBytes { haveSameBytes($0, other) } }
-    }
-}
+    func isEqual(to other: Span<UInt8>) -> Bool { count == other.count && commonPrefix(with: other) == count }
 
-extension Span<UInt8> {
     /// How many bytes at the beginning of both are the same. Compares eight at a time.
     func commonPrefix(with other: Span<UInt8>) -> Int {
         let count = Swift.min(count, other.count)
@@ -59,28 +52,4 @@ extension Span<UInt8> {
         while index < count, self[index] == other[index] { index += 1 }
         return index
     }
-}
-
-/// Whether two areas of the same size have the same bytes. Compares eight at a time.
-@inline(__always)
-private func haveSameBytes(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
-    let count = min(one.count, other.count)
-    guard let one = one.baseAddress, let other = other.baseAddress else { return count == 0 }
-    var offset = 0
-    while offset + 8 <= count {
-        let words = (
-            one.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
-            other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        )
-        guard words.0 == words.1 else { return false }
-        offset += 8
-    }
-    while offset < count {
-        let bytes = (
-            one.load(fromByteOffset: offset, as: UInt8.self), other.load(fromByteOffset: offset, as: UInt8.self)
-        )
-        guard bytes.0 == bytes.1 else { return false }
-        offset += 1
-    }
-    return true
 }

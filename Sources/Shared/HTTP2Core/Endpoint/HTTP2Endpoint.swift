@@ -224,7 +224,7 @@ package struct HTTP2Endpoint: ~Copyable {
         guard unsentReplies <= limits.maxUnsentReplies else { throw Fault(flood: .unsentReplies) }
     }
 
-    /// Closes the stream of a index if both sides have ended it.
+    /// Closes the stream at an index if both sides have ended it.
     mutating func closeIfEnded(_ index: Int, _ stream: StreamID) {
         guard streams[index].isClosed else { return }
         streams.remove(stream)

@@ -18,12 +18,9 @@ struct LocalSettings {
     /// The largest table that the peer's encoder may use.
     var headerTableBytes: Int { sent.reduce(inForce.headerTableBytes) { max($0, $1.headerTableBytes) } }
 
-    /// The number of streams that the peer may open: the greatest of those that it may know. nil: no limit. Each request
-    /// asks for it, so it is found when the settings change.
-    private(set) var maxConcurrentStreams: Int?
-
-    private mutating func findMaxConcurrentStreams() {
-        maxConcurrentStreams = sent.reduce(inForce.maxConcurrentStreams) { most, settings in
+    /// The number of streams that the peer may open: the greatest of those that it may know. nil: no limit.
+    var maxConcurrentStreams: Int? {
+        sent.reduce(inForce.maxConcurrentStreams) { most, settings in
             guard let most, let streams = settings.maxConcurrentStreams else { return nil }
             return max(most, streams)
         }
@@ -33,7 +30,6 @@ struct LocalSettings {
     mutating func begin(_ settings: Settings) {
         latest = settings
         sent.append(settings)
-        findMaxConcurrentStreams()
     }
 
     /// Changes the number of streams. Returns whether SETTINGS have to be sent now.
@@ -45,7 +41,6 @@ struct LocalSettings {
             return false
         }
         sent.append(latest)
-        findMaxConcurrentStreams()
         return true
     }
 
@@ -53,7 +48,6 @@ struct LocalSettings {
     /// had to wait has to be sent now.
     mutating func acknowledged() -> (previous: Settings, sendsNow: Bool)? {
         guard !sent.isEmpty else { return nil }
-        defer { findMaxConcurrentStreams() }
         let previous = inForce
         inForce = sent.removeFirst()
         guard isWaiting else { return (previous, false) }

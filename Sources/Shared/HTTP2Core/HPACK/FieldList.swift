@@ -67,61 +67,68 @@ package struct FieldList: Sendable {
     /// Adds a field: to the dynamic table (`incremental`), for values that repeat, or not, for secrets and for values that do
     /// not repeat and would push others out. The name has to be in lower case (RFC 9113, 8.2), and pseudo-header fields come first (8.3).
     package mutating func append(_ name: StaticString, _ value: StaticString, _ form: FieldForm = .incremental) {
-        let start = bytes.count
-        bytes.append(literal: name)
-        let end = bytes.count
-        bytes.append(literal: value)
-        append(start: start, nameEnd: end, form)
+        append(form) {
+            $0.append(literal: name)
+        } value: {
+            $0.append(literal: value)
+        }
     }
 
     /// Adds a field whose value is a literal followed by other text.
     package mutating func append(
         _ name: StaticString, beginning: StaticString, _ rest: String, _ form: FieldForm = .incremental
     ) {
-        let start = bytes.count
-        bytes.append(literal: name)
-        let end = bytes.count
-        bytes.append(literal: beginning)
-        bytes.append(contentsOf: rest.utf8)
-        append(start: start, nameEnd: end, form)
+        append(form) {
+            $0.append(literal: name)
+        } value: {
+            $0.append(literal: beginning)
+            $0.append(contentsOf: rest.utf8)
+        }
     }
 
     @_disfavoredOverload
     package mutating func append(_ name: StaticString, _ value: String, _ form: FieldForm = .incremental) {
-        let start = bytes.count
-        bytes.append(literal: name)
-        let end = bytes.count
-        bytes.append(contentsOf: value.utf8)
-        append(start: start, nameEnd: end, form)
+        append(form) {
+            $0.append(literal: name)
+        } value: {
+            $0.append(contentsOf: value.utf8)
+        }
     }
 
     package mutating func append(name: String, value: String, _ form: FieldForm = .incremental) {
-        let start = bytes.count
-        bytes.append(contentsOf: name.utf8)
-        let end = bytes.count
-        bytes.append(contentsOf: value.utf8)
-        append(start: start, nameEnd: end, form)
+        append(form) {
+            $0.append(contentsOf: name.utf8)
+        } value: {
+            $0.append(contentsOf: value.utf8)
+        }
     }
 
     package mutating func append(_ name: StaticString, _ value: Span<UInt8>, _ form: FieldForm = .incremental) {
-        let start = bytes.count
-        bytes.append(literal: name)
-        let end = bytes.count
-        bytes.append(copying: value)
-        append(start: start, nameEnd: end, form)
+        append(form) {
+            $0.append(literal: name)
+        } value: {
+            $0.append(copying: value)
+        }
     }
 
     package mutating func append(_ name: Span<UInt8>, _ value: Span<UInt8>, _ form: FieldForm = .incremental) {
-        let start = bytes.count
-        bytes.append(copying: name)
-        let end = bytes.count
-        bytes.append(copying: value)
-        append(start: start, nameEnd: end, form)
+        append(form) {
+            $0.append(copying: name)
+        } value: {
+            $0.append(copying: value)
+        }
     }
 
-    /// Adds the field whose name and value were appended to `bytes`.
-    private mutating func append(start: Int, nameEnd: Int, _ form: FieldForm) {
-        let entry = Entry(bytes.span.extracting(droppingFirst: start), start: start, nameCount: nameEnd - start, form)
+    /// Adds the field whose name and value the closures append to `bytes`.
+    @inline(__always)
+    private mutating func append(
+        _ form: FieldForm, name: (inout [UInt8]) -> Void, value: (inout [UInt8]) -> Void
+    ) {
+        let start = bytes.count
+        name(&bytes)
+        let nameCount = bytes.count - start
+        value(&bytes)
+        let entry = Entry(bytes.span.extracting(droppingFirst: start), start: start, nameCount: nameCount, form)
         entries.append(entry)
     }
 

@@ -34,7 +34,7 @@ enum HandleRoute {
                 run(
                     { () async throws(StoreError) in
                         guard try await grants.store.remove(handle, of: grant.id) else {
-                            return .failure(.rejected(Rejection(.badPath, detail: "The grant has no such handle.")))
+                            return .failure(.rejected(.badPath, "The grant has no such handle."))
                         }
                         return .success(nil)
                     }, on: stream, of: connection)
@@ -53,6 +53,10 @@ enum HandleRoute {
         case rejected(Rejection)
         /// What the accounts have stands in the way: 409 with the cause.
         case conflict(String)
+
+        static func rejected(_ reason: Rejection.Reason, _ detail: String) -> Refusal {
+            .rejected(Rejection(reason, detail: detail))
+        }
     }
 
     private static func run(_ work: @escaping Work, on stream: StreamID, of connection: ProviderConnection) {
@@ -62,8 +66,7 @@ enum HandleRoute {
             do throws(StoreError) {
                 result = try await work()
             } catch {
-                result = .failure(
-                    .rejected(Rejection(.serviceUnavailable, detail: "The store cannot be used at present.")))
+                result = .failure(.rejected(.serviceUnavailable, "The store cannot be used at present."))
             }
             connection.eventLoop.execute {
                 let connection = connection.value
@@ -146,10 +149,9 @@ enum HandleRoute {
             do throws(StoreError) {
                 try await put(stored, limit: limit, code, grants)
             } catch  where error == .tooManyHandles(limit) {
-                return .failure(
-                    .rejected(Rejection(.forbidden, detail: "The grant has \(limit) handles, and may not have more.")))
+                return .failure(.rejected(.forbidden, "The grant has \(limit) handles, and may not have more."))
             } catch  where error == .codeWasUsed {
-                return .failure(.rejected(Rejection(.forbidden, detail: error.cause)))
+                return .failure(.rejected(.forbidden, error.cause))
             }
             return .success(#"{"handle":"\#(handle)"\#(detail)}"#)
         }
@@ -222,15 +224,12 @@ enum HandleRoute {
         let publicKey = Array(key.x963Representation)
         return { () async throws(StoreError) in
             guard let invitation = try await grants.store.removeGrantInvitation(code.digest, at: now) else {
-                return .failure(
-                    .rejected(Rejection(.forbidden, detail: "The code is unknown, was used or has expired.")))
+                return .failure(.rejected(.forbidden, "The code is unknown, was used or has expired."))
             }
             var random = SystemRandomNumberGenerator()
             do throws(StoreError) {
                 guard let app = accounts.current.apps[invitation.bundleID] else {
-                    return .failure(
-                        .rejected(
-                            Rejection(.topicDisallowed, detail: "The app \(invitation.bundleID) was deleted.")))
+                    return .failure(.rejected(.topicDisallowed, "The app \(invitation.bundleID) was deleted."))
                 }
                 let grant = Grant(
                     id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: invitation.name,
@@ -245,8 +244,7 @@ enum HandleRoute {
                 try await grants.store.invite(invitation, at: now)
                 switch error.code {
                 case .exists:
-                    return .failure(
-                        .rejected(Rejection(.forbidden, detail: "This key was used before: make a new one.")))
+                    return .failure(.rejected(.forbidden, "This key was used before: make a new one."))
                 case .conflict: return .failure(.conflict(error.cause))
                 default: throw error
                 }
@@ -256,6 +254,13 @@ enum HandleRoute {
 
     // MARK: Answers
 
+    private static func headers(_ status: Int, isJSON: Bool = true) -> FieldList {
+        var headers = FieldList()
+        headers.append(":status", String(status))
+        if isJSON { headers.append("content-type", "application/json") }
+        return headers
+    }
+
     private static func answer(
         _ request: ProviderRequest,
         on stream: StreamID,
@@ -264,10 +269,8 @@ enum HandleRoute {
     ) {
         guard !request.isAnswered else { return }
         request.isAnswered = true
-        var headers = FieldList()
-        headers.append(":status", "200")
-        if json != nil { headers.append("content-type", "application/json") }
-        connection.session?.respond(stream, headers, body: json.map { ByteBuffer(string: $0) })
+        connection.session?.respond(
+            stream, headers(200, isJSON: json != nil), body: json.map { ByteBuffer(string: $0) })
     }
 
     /// Answers with 409. No reason of the table has this status, so it is that of HTTP (RFC 9110, 15.5.10).
@@ -279,11 +282,8 @@ enum HandleRoute {
     ) {
         guard !request.isAnswered else { return }
         connection.markAnswered(request)
-        var headers = FieldList()
-        headers.append(":status", "409")
-        headers.append("content-type", "application/json")
         let body = ByteBuffer(string: #"{"reason":"Conflict","detail":\#(JSONString.quoted(cause))}"#)
-        connection.session?.respond(stream, headers, body: body)
+        connection.session?.respond(stream, headers(409), body: body)
     }
 
     /// Refuses a request. The answer always says why, because the people who read it write apps and instances.
@@ -295,9 +295,7 @@ enum HandleRoute {
     ) {
         guard !request.isAnswered else { return }
         connection.markAnswered(request)
-        var headers = FieldList()
-        headers.append(":status", String(rejection.reason.status))
-        headers.append("content-type", "application/json")
+        var headers = headers(rejection.reason.status)
         if rejection.reason == .tooManyRequests { headers.append("retry-after", "1") }
         let body = ProviderResponse.body(rejection, hasDetail: true)
         connection.session?.respond(stream, headers, body: request.isHead ? nil : body)
