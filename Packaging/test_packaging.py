@@ -205,7 +205,7 @@ class LibrariesTests(unittest.TestCase):
         self.assertNotIn("which should be in it", self.check("/bin/true").stderr)
 
     def test_newer_symbols_fail(self):
-        script = (PACKAGING / "libraries").read_text().replace("GLIBC_2.36", "GLIBC_2.0")
+        script = (PACKAGING / "libraries").read_text().replace("GLIBC_2.34", "GLIBC_2.0")
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(script)
             file.flush()

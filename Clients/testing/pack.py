@@ -1,13 +1,15 @@
-"""Makes packages with a program and its libraries inside, and prints their paths: see script/testing-packages.
+"""Makes the packages for test suites, and prints their paths: see script/testing-packages.
 
 A wheel is a ZIP file and a package for npm is a tar archive, each with a few files of text, so this needs no tools from
-elsewhere. The same files make the same packages.
+elsewhere but a Java compiler for the JAR. The same files make the same packages.
 """
 
 import argparse
 import base64
+import contextlib
 import gzip
 import hashlib
+import html
 import json
 import platform
 import re
@@ -20,8 +22,11 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Parts of glibc, which every machine of the wheel's platform has.
-SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libanl|libnss_.*)\.so.*")
+# Parts of glibc, and the compiler's library, which every machine of the wheel's platform has (PEP 600).
+SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libanl|libnss_.*|libgcc_s)\.so.*")
+# Where JUnit's interfaces are on Debian. The JAR is compiled with them, and does not contain them.
+JUNIT = [Path("/usr/share/java", f"{name}.jar") for name in (
+    "junit-jupiter-api", "junit-platform-commons", "opentest4j", "apiguardian-api")]
 
 
 def output(*command):
@@ -140,22 +145,117 @@ def write_npm(root, command, folder, version, level):
     return archive_path
 
 
+def write_go(_root, _command, folder, version, _level):
+    """The module as a folder, which `replace` in go.mod names. It has no program inside."""
+    module = folder / f"carillontest-{version}"
+    shutil.rmtree(module, ignore_errors=True)
+    shutil.copytree(HERE / "go", module, ignore=shutil.ignore_patterns("*_test.go"))
+    return module
+
+
+def write_maven(root, _command, folder, version, level):
+    """A file repository of Maven's with the JAR, which has no program inside."""
+    description = (HERE / "java/pom.xml").read_text()
+    if f"<artifactId>carillon-testing</artifactId>\n  <version>{version}</version>" not in description:
+        sys.exit(f"pack.py: set the version of pom.xml to {version}")
+    repository = folder / "maven"
+    place = repository / "carillon/carillon-testing" / version
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    (place / f"carillon-testing-{version}.pom").write_text(description)
+    with tempfile.TemporaryDirectory() as work:
+        classes = Path(work)
+        sources = sorted((HERE / "java/src/main/java").rglob("*.java"))
+        subprocess.run(
+            ["javac", "--release", "17", "-cp", ":".join(map(str, JUNIT)), "-d", classes, *sources], check=True)
+        (classes / "META-INF").mkdir()
+        (classes / "META-INF/MANIFEST.MF").write_text("Manifest-Version: 1.0\n\n")
+        shutil.copy(root / "LICENSE", classes / "META-INF/LICENSE")
+        with zipfile.ZipFile(place / f"carillon-testing-{version}.jar", "w") as archive:
+            # Java reads a manifest only if it is the first file.
+            files = sorted((path for path in classes.rglob("*") if path.is_file()), key=lambda path: (path.name != "MANIFEST.MF", path))
+            for path in files:
+                entry = zipfile.ZipInfo(str(path.relative_to(classes)), (1980, 1, 1, 0, 0, 0))
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, path.read_bytes(), compresslevel=level)
+    return repository
+
+
+# How a suite names each package, for the page that has them all. PLACE is the folder of that page.
+LINES = {
+    "wheel": ("Python", "pip install --find-links PLACE carillon-testing"),
+    "npm": ("Node.js", "npm install --save-dev PLACE/{name}"),
+    "go": ("Go", "go mod edit -require carillon.example/carillontest@v{version} "
+           "-replace carillon.example/carillontest=PLACE/{name}"),
+    "maven": ("Java", "<repository><id>carillon</id><url>file:PLACE/maven</url></repository>, "
+              "and the test dependency carillon:carillon-testing:{version}"),
+}
+
+
+def write_index(made, folder, version):
+    """A page with all packages, which pip reads too (`--find-links`)."""
+    rows = []
+    for kind, path in made.items():
+        language, line = LINES[kind]
+        name = html.escape(path.name)
+        link = name if path.is_file() else name + "/"
+        text = html.escape(line.format(name=path.name, version=version))
+        rows.append(f'<tr><td>{language}</td><td><a href="{link}">{name}</a></td><td><code>{text}</code></td></tr>')
+    index = folder / "index.html"
+    index.write_text(
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Carillon for test suites</title></head><body>\n'
+        f"<h1>Carillon {version} for test suites</h1>\n"
+        "<p>PLACE is the folder of this page. The packages for Go and Java take the program from the path, or from the "
+        "variable <code>CARILLON</code>.</p>\n"
+        "<table>\n<tr><th>language</th><th>package</th><th>one line</th></tr>\n" + "\n".join(rows)
+        + "\n</table>\n</body></html>\n")
+    return index
+
+
+@contextlib.contextmanager
+def program(given):
+    """The program to put into the packages: the file itself, or the one in an archive of script/package."""
+    if not given.name.endswith(".tar.gz"):
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as work:
+        with tarfile.open(given) as archive:
+            archive.extractall(work)
+        yield next(Path(work).glob("*/bin/carillon"))
+
+
+def newest_program(root):
+    """The archive of script/package, or else what script/release has built."""
+    archives = sorted((root / ".build/packages").glob("carillon-*.tar.gz"), key=lambda path: path.stat().st_mtime)
+    return archives[-1] if archives else root / ".build/release/carillon"
+
+
 def main():
     root = HERE.parent.parent
+    kinds = {"wheel": write_wheel, "npm": write_npm, "go": write_go, "maven": write_maven}
     arguments = argparse.ArgumentParser(prog="script/testing-packages")
     arguments.add_argument("--out", type=Path, default=root / ".build/testing-packages")
-    arguments.add_argument("--only", choices=["wheel", "npm"])
+    arguments.add_argument("--only", choices=kinds)
     arguments.add_argument("--uncompressed", action="store_true")
-    arguments.add_argument("command", type=Path, nargs="?", default=root / ".build/release/carillon")
+    arguments.add_argument("command", type=Path, nargs="?", default=newest_program(root))
     given = arguments.parse_args()
     if not given.command.exists():
-        sys.exit(f"script/testing-packages: there is no program {given.command}: build it with script/release carillon, "
-                 "or name another")
+        sys.exit(f"script/testing-packages: there is no program {given.command}: make the archive with script/package, build "
+                 "a program with script/release carillon, or name another")
     version = re.search(r'number = "(.*)"', (root / "Sources/Shared/CommandSupport/Version.swift").read_text())[1]
     given.out.mkdir(parents=True, exist_ok=True)
-    for kind, write in (("wheel", write_wheel), ("npm", write_npm)):
-        if given.only in (None, kind):
-            print(write(root, given.command, given.out, version, 0 if given.uncompressed else 6))
+    made = {}
+    with program(given.command) as command:
+        for kind, write in kinds.items():
+            if given.only not in (None, kind):
+                continue
+            if kind == "maven" and not (shutil.which("javac") and all(path.exists() for path in JUNIT)):
+                print("script/testing-packages: no package for Java, because javac or Debian's junit5 is not here", file=sys.stderr)
+                continue
+            made[kind] = write(root, command, given.out, version, 0 if given.uncompressed else 6)
+            print(made[kind])
+    if given.only is None:
+        print(write_index(made, given.out, version))
 
 
 if __name__ == "__main__":

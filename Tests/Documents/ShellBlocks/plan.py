@@ -212,8 +212,8 @@ PLANS = {
         " --bundle-id com.example.app --environment development --single-topic --out provider.pem\n"
         "generate() { echo \"{\\\"token\\\":\\\"$TOKEN\\\",\\\"payload\\\":{\\\"aps\\\":{\\\"alert\\\":\\\"Hello\\\"}}}\"; }\n"),
     "docs/test-suites.md": Plan(skipped={
-        "pip install carillon_testing-0.2.0-py3-none-manylinux_2_36_x86_64.whl": "script/testing-packages installs and tries it",
-        "npm install --save-dev carillon-testing-0.2.0.tgz": "script/testing-packages installs and tries it",
+        "pip install --find-links .build/testing-packages carillon-testing": "script/testing-clients installs and tries it",
+        "npm install --save-dev .build/testing-packages/carillon-testing-0.2.0.tgz": "script/testing-clients installs and tries it",
     }, replace={"/tmp/carillon": "$PWD/carillon"}),
     "docs/test-your-provider.md": Plan(
         prepare="carillon serve\n" + NEW_KEY.format("AuthKey_KEY1234567.p8"),
