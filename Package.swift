@@ -219,7 +219,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Stage", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
-                "Peers", "Upstream", "Management", "CMalloc", "PrivateFiles", "Supervision", "SQLiteStore",
+                "Peers", "Upstream", "Management", "CMalloc", "CPages", "PrivateFiles", "Supervision", "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
             ] + postgresStore),
@@ -422,24 +422,16 @@ let package = Package(
             ] + postgresTesting),
         // MARK: Tests/TestKit
         tests("Tests/TestKit/MatchingTests", ["Notifications", "Matching"]),
-        tests(
-            "Tests/TestKit/JournalTests",
-            [
-                "Notifications", "Delivery", "Matching", "Journal", "Service", "ServiceTesting",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]),
+        tests("Tests/TestKit/JournalTests", ["Notifications", "Delivery", "Matching", "Journal"]),
         tests("Tests/TestKit/StageTests", ["Notifications", "Matching", "Stage", "HTTP2", nioCore]),
+        tests("Tests/TestKit/RehearsalsTests", ["CommonTesting", "Notifications", "Matching", "Rehearsals"]),
+        tests("Tests/TestKit/ReportsTests", ["Notifications", "Matching", "Reports"]),
+        // The same over the wire, with a service: a change in one of these is green before a service is built.
         tests(
-            "Tests/TestKit/RehearsalsTests",
+            "Tests/TestKit/TestKitWireTests",
             [
-                "CommonTesting", "Notifications", "Matching", "Rehearsals", "HTTP2", "Management", "Service",
-                "ServiceTesting", nioSSL, .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]),
-        tests(
-            "Tests/TestKit/ReportsTests",
-            [
-                "Notifications", "Matching", "Reports", "ProviderAPI", "Management", "Service", "ServiceTesting",
-                "APNSProvider", nioCore,
+                "CommonTesting", "Notifications", "HTTP2", "ProviderAPI", "Management", "Service", "ServiceTesting",
+                "APNSProvider", nioCore, nioSSL, .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         // MARK: Tests/Stores
         tests(

@@ -1,9 +1,9 @@
 """Measures what a test suite waits for: a service in memory that starts, a team for each test, fixtures, rehearsals, `wait`, device
-tokens at first sight, virtual devices, lists of devices, and the time from `pip install` to the first assertion.
-script/bench testing runs this.
+tokens at first sight, virtual devices, lists of devices, the time from `pip install` to the first assertion, and 200 tests at the same
+time in each language. script/bench testing runs this.
 
 The variable CARILLON names a binary to use in place of the release build. Arguments name the parts to run: install, start, idle,
-teams, any, requests, lists; all without them."""
+teams, any, requests, suites, lists; all without them."""
 
 import http.client
 import json
@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -28,6 +29,10 @@ WAITS = 200
 # There are so many device tokens that none comes near its limit of requests.
 OFFLINE_DEVICES = 1000
 LISTED_DEVICES = 50_000
+TEAMS = 200
+RUNS = 10
+# Five seconds after the last work a service gives memory back to the system.
+IDLE_SECONDS = 6
 # Twice as many as are kept, so that half of the requests also forget a device.
 NEW_TOKENS = 100_000
 # What a test of a user is, with the wheel and nothing else.
@@ -123,19 +128,24 @@ def idle(tools, work):
         service = Memory(tools, work, f"idle{number}")
         service.start("--store", "memory", "--clock", "virtual")
         with service:
-            # It becomes idle when its threads have ended what the start began.
-            before, now = -1.0, service.server.cpu()
-            while now != before:
-                time.sleep(0.5)
-                before, now = now, service.server.cpu()
+            settled(service)
             samples.append(service.server.resident() / 1e6)
     return report("an idle service", samples, "MB", 30)
+
+
+def settled(service):
+    """Waits until the service is idle: its threads have ended what was begun, and the time has come at which it gives memory back."""
+    time.sleep(IDLE_SECONDS)
+    before, now = -1.0, service.server.cpu()
+    while now != before:
+        time.sleep(0.5)
+        before, now = now, service.server.cpu()
 
 
 def teams(management_of):
     """Measures what a package does for each test: a new connection makes a team with an app and a key."""
     samples = []
-    for number in range(200):
+    for number in range(TEAMS):
         document = {"teams": [{"name": "Test", "apps": [f"com.example.test-{number}"], "keys": [{}]}]}
         began = time.monotonic()
         made = management_of().ask("POST", "/v1/fixtures", document)
@@ -270,7 +280,7 @@ def main():
     tools.work, tools.carillon = work, os.path.abspath(os.environ.get("CARILLON", tools.carillon))
     parts = {
         "install": installed, "start": lambda tools, work: start(Memory(tools, work, "start")), "idle": idle,
-        "teams": team_for_each_test, "any": at_first_sight, "requests": requests, "lists": lists}
+        "teams": team_for_each_test, "any": at_first_sight, "requests": requests, "suites": suites, "lists": lists}
     wanted = sys.argv[1:] or list(parts)
     if unknown := [name for name in wanted if name not in parts]:
         raise SystemExit(f"bench: there is no part {unknown[0]}; it takes {', '.join(parts)}")
@@ -286,7 +296,62 @@ def team_for_each_test(tools, work):
     service = Memory(tools, work, "teams")
     service.start("--store", "memory", "--clock", "virtual")
     with service:
-        return teams(service.manage)
+        met = teams(service.manage)
+    return all([met, teams_that_went(tools, work)])
+
+
+def teams_that_went(tools, work):
+    """Measures the resident memory of a service when the teams of a suite have come, done something and gone."""
+    samples = []
+    for number in range(3):
+        service = Memory(tools, work, f"gone{number}")
+        service.start("--store", "memory", "--clock", "virtual")
+        with service:
+            management = service.manage()
+            for test in range(TEAMS):
+                made = management.ask("POST", "/v1/fixtures", {"teams": [{
+                    "name": "Test", "apps": [f"com.example.test-{test}"], "keys": [{}], "devices": [{"name": "phone"}]}]})
+                (team,) = made["teams"]
+                (token,) = team["devices"][0]["tokens"].values()
+                management.ask("POST", "/v1/notifications", {
+                    "token": token, "topic": f"com.example.test-{test}",
+                    "payload": {"aps": {"alert": "Hello"}}})
+                management.ask("DELETE", "/v1/teams/" + team["teamID"])
+            settled(service)
+            samples.append(service.server.resident() / 1e6)
+    return report(f"a service after {TEAMS} teams have gone", samples, "MB", 30)
+
+
+def suites(tools, _work):
+    """Counts what fails of 200 tests at the same time, in each language that is here, in ten runs. These are tests of the
+    packages themselves, which script/testing-clients has prepared."""
+    clients, prepared = os.path.join(ROOT, "Clients", "testing"), os.path.join(ROOT, ".build", "testing-clients")
+    pytest = os.path.join(prepared, "python", "bin", "pytest")
+    commands = {
+        "python": (pytest, "-q", "-p", "no:cacheprovider", "--numprocesses", "4", "tests/test_many.py"),
+        "node": ("node", "--test", "--test-name-pattern", "sees its own requests only", "test/apns.test.js"),
+        "go": ("go", "test", "-count=1", "-run", "TestMany", "./..."),
+        "java": (os.path.join(clients, "java", "test"), os.path.join(prepared, "java")),
+    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CARILLON")}
+    environment["CARILLON"], met = tools.carillon, True
+    for language, command in commands.items():
+        if shutil.which("javac" if language == "java" else command[0]) is None:
+            print(f"{language}: left out, because it is not here, or script/testing-clients has not prepared it")
+            continue
+        failed, samples = 0, []
+        for _ in range(RUNS):
+            began = time.monotonic()
+            done = subprocess.run(
+                command, cwd=os.path.join(clients, language), env=environment, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True)
+            samples.append(time.monotonic() - began)
+            if done.returncode != 0:
+                failed += 1
+                print(done.stdout[-2000:], flush=True)
+        report(f"200 tests at the same time, {language}", samples, "s")
+        met &= report(f"runs of {RUNS} in which one failed, {language}", [failed], "", 0)
+    return met
 
 
 def requests(tools, work):

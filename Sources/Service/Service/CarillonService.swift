@@ -227,10 +227,12 @@ package final class CarillonService: Sendable {
 
     private func giveMemoryBack() async {
         var relief = MemoryRelief()
+        var idle = IdleRelief(used: IdleRelief.used)
         while !Task.isCancelled {
             // The sleep fails only if the task is cancelled, which ends the loop.
             try? await Task.sleep(for: MemoryRelief.interval)
             if relief.isDue(openConnections: base.budget.openConnections) { MemoryRelief.giveBack() }
+            if idle.isDue(used: IdleRelief.used) { IdleRelief.giveBack() }
         }
     }
 
