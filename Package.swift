@@ -569,8 +569,26 @@ if Context.environment["CARILLON_BENCH"] == "1" {
         ))
 }
 
-// The tests of some targets alone: with CARILLON_TESTS=DeliveryTests,TrustTests no other test target is built.
+// The tests of some targets alone: with CARILLON_TESTS=DeliveryTests,TrustTests nothing is built that these do not need.
 if let only = Context.environment["CARILLON_TESTS"] {
-    let names = only.split(separator: ",").map(String.init)
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+    let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+    var needed: Set<String> = []
+    var waiting = only.split(separator: ",").map(String.init)
+    while let name = waiting.popLast() {
+        guard let target = targets[name], needed.insert(name).inserted else { continue }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): waiting.append(name)
+            default: break
+            }
+        }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { product in
+        switch product {
+        case let library as Product.Library: !library.targets.allSatisfy(needed.contains)
+        case let program as Product.Executable: !program.targets.allSatisfy(needed.contains)
+        default: false
+        }
+    }
 }
