@@ -37,6 +37,13 @@ package protocol Mailboxes: Sendable {
     /// stays.
     func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>]
 
+    /// Removes a notification from the mailbox of a Web Push subscription.
+    /// - Returns: Its version; nil if it is not there.
+    func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion?
+
     /// Returns the contents of a device's mailboxes, the oldest version first. Expired notifications may be among
     /// them.
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry]
@@ -100,6 +107,12 @@ extension Mailboxes {
     }
 
     package func fitMailboxes(limit: Int) async throws(StoreError) -> Int { 0 }
+
+    /// Finds nothing, in a store without subscriptions.
+    package func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion? { nil }
 }
 
 /// A part of the contents of a device's mailboxes.
@@ -107,10 +120,10 @@ package struct MailboxPage: Sendable {
     package var entries: [StoredMailboxEntry]
     /// The last version of the page; nil if nothing follows.
     package var last: MailboxVersion?
-    /// The apps that have more than the page.
-    package var following: Set<AppID>
+    /// The mailboxes that have more than the page.
+    package var following: Set<DeviceMailbox>
 
-    package init(entries: [StoredMailboxEntry], last: MailboxVersion? = nil, following: Set<AppID> = []) {
+    package init(entries: [StoredMailboxEntry], last: MailboxVersion? = nil, following: Set<DeviceMailbox> = []) {
         (self.entries, self.last, self.following) = (entries, last, following)
     }
 }
