@@ -217,11 +217,14 @@ extension SQLiteStore {
         results.reserveCapacity(references.count)
         for reference in references {
             // A subscription has no row there.
-            let removed = reference.destination.isSubscription ? 0 : try database.run(
-                "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
-                // A damaged version is negative, and is removed as what it is.
-                reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
-            )
+            let removed =
+                reference.destination.isSubscription
+                ? 0
+                : try database.run(
+                    "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
+                    // A damaged version is negative, and is removed as what it is.
+                    reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
+                )
             var isRemoved = removed > 0
             if !isRemoved, hasKept.load(ordering: .acquiring) {
                 isRemoved = try KeptWriting.remove(reference, in: database)

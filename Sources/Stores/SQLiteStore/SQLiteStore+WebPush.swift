@@ -3,6 +3,7 @@ import GRDB
 import Notifications
 import SQLiteSupport
 package import Storage
+import Synchronization
 
 import struct Foundation.Data
 

@@ -59,9 +59,12 @@ extension DeviceLine {
     mutating func storedDeferred(_ offer: OfferID, _ version: MailboxVersion) -> Bool {
         guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
         deferred[index].version = version
+        let destination = deferred[index].destination
         coalesce(index)
         // A reading may have found it before this node heard of it.
-        if version.isKept { deferred.removeAll { $0.version == version && $0.offer != offer } }
+        if version.isKept {
+            deferred.removeAll { $0.version == version && $0.destination == destination && $0.offer != offer }
+        }
         return true
     }
 
@@ -124,7 +127,7 @@ extension DeviceLine {
     mutating func withdrawn(_ reference: MailboxReference) -> [Action] {
         defer { assert(checkInvariants()) }
         // A reading may have found it before.
-        remember(acknowledged: reference.version)
+        remember(acknowledged: reference.version, of: reference.destination.mailbox)
         deferred.removeAll { $0.version == reference.version && $0.destination == reference.destination }
         guard let offer = versionsOfHeld.first(where: { $0.value == reference.version })?.key,
             held.contains(where: { $0.offer.id == offer && $0.offer.destination == reference.destination })
@@ -161,7 +164,9 @@ extension DeviceLine {
                 actions.append(.record(wait.step, next.subject))
                 continue
             }
-            if passed.contains(mailbox), let version, !version.isKept, let before = waiting[mailbox], before.version < version {
+            if passed.contains(mailbox), let version, !version.isKept, let before = waiting[mailbox],
+                before.version < version
+            {
                 waiting[mailbox] = nil
             }
             actions.append(

@@ -35,10 +35,10 @@ extension DeviceLine {
     }
 
     /// Whether the line has sent it, or has it already and will send it.
-    func isKnown(_ version: MailboxVersion) -> Bool {
-        (kept?.wasAcknowledged(version) ?? false)
-            || underWay.firstNumber(where: { $0.version == version }) != nil
-            || deferred.contains { $0.version == version }
+    func isKnown(_ version: MailboxVersion, of destination: Destination) -> Bool {
+        (kept?.wasAcknowledged(KeptNotifications.Place(mailbox: destination.mailbox, version: version)) ?? false)
+            || underWay.firstNumber(where: { $0.version == version && $0.destination == destination }) != nil
+            || deferred.contains { $0.version == version && $0.destination == destination }
     }
 
     /// Remembers the newest version that was sent from a mailbox.
@@ -47,12 +47,12 @@ extension DeviceLine {
             versions[mailbox] = version
             return
         }
-        kept?.sent(version)
+        kept?.sent(KeptNotifications.Place(mailbox: mailbox, version: version))
     }
 
-    mutating func remember(acknowledged version: MailboxVersion) {
+    mutating func remember(acknowledged version: MailboxVersion, of mailbox: DeviceMailbox) {
         kept = kept ?? KeptNotifications()
-        kept?.remember(acknowledged: version)
+        kept?.remember(acknowledged: KeptNotifications.Place(mailbox: mailbox, version: version))
     }
 
     /// Up to how many notifications may be under way when the mailboxes are read because there is room. If one keeps more,
@@ -133,7 +133,7 @@ extension DeviceLine {
     ) {
         if let recorded {
             kept = kept ?? KeptNotifications()
-            kept?.record(recorded, of: version)
+            kept?.record(recorded, of: KeptNotifications.Place(mailbox: mailbox, version: version))
         }
         guard var all = waiting[mailbox] else {
             waiting[mailbox] = Waiting(reason: reason, version: version)

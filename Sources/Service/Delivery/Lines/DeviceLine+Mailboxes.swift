@@ -15,7 +15,9 @@ extension DeviceLine {
         if let offer {
             if let number = underWay.firstNumber(where: { $0.offer == offer }) {
                 underWay[number]?.version = stored.version
-                if !stored.version.isKept { versions[mailbox] = max(stored.version, versions[mailbox] ?? stored.version) }
+                if !stored.version.isKept {
+                    versions[mailbox] = max(stored.version, versions[mailbox] ?? stored.version)
+                }
                 return []
             }
             if held.contains(where: { $0.offer.id == offer }) {
@@ -127,7 +129,7 @@ extension DeviceLine {
     /// Whether a mailbox's content is newer than everything from that mailbox that this line has sent or will send
     /// soon.
     func isNews(_ stored: StoredMailboxEntry) -> Bool {
-        if stored.version.isKept { return !isKnown(stored.version) }
+        if stored.version.isKept { return !isKnown(stored.version, of: stored.entry.destination) }
         if let known = versions[stored.entry.destination.mailbox], known >= stored.version { return false }
         return deferred.isEmpty || !isDeferred(stored)
     }
@@ -160,7 +162,8 @@ extension DeviceLine {
         }
         let recorded =
             stored.version.isKept
-            ? kept?.recorded(stored.version) : before?.version == stored.version ? before?.recorded : nil
+            ? kept?.recorded(KeptNotifications.Place(mailbox: destination.mailbox, version: stored.version))
+            : before?.version == stored.version ? before?.recorded : nil
         guard hasRoom, !stored.version.isKept || !waitsForRoom(destination.mailbox) else {
             leave(.room, in: stored.version, of: destination.mailbox, recorded: recorded)
             return returned
@@ -184,13 +187,17 @@ extension DeviceLine {
     }
 
     /// Records that a mailbox's content waits.
-    mutating func begin(_ wait: SendingPolicy.Wait, in version: MailboxVersion, of mailbox: DeviceMailbox, _ now: Moment) {
+    mutating func begin(
+        _ wait: SendingPolicy.Wait, in version: MailboxVersion, of mailbox: DeviceMailbox, _ now: Moment
+    ) {
         policy.began(wait, now: now)
         leave(.policy(wait), in: version, of: mailbox, recorded: wait.step)
     }
 
     /// Records that a mailbox's content waits, beside what waits in the same mailbox if it keeps more.
-    mutating func leave(_ reason: Waiting.Reason, in version: MailboxVersion, of mailbox: DeviceMailbox, recorded: DeliveryStep?) {
+    mutating func leave(
+        _ reason: Waiting.Reason, in version: MailboxVersion, of mailbox: DeviceMailbox, recorded: DeliveryStep?
+    ) {
         guard version.isKept else {
             waiting[mailbox] = Waiting(reason: reason, version: version, recorded: recorded)
             return

@@ -223,7 +223,9 @@ extension DeviceLine {
         var actions: [Action] = []
         for number in numbers {
             guard let attempt = underWay.remove(number) else { continue }
-            if let version = attempt.version, version.isKept { remember(acknowledged: version) }
+            if let version = attempt.version, version.isKept {
+                remember(acknowledged: version, of: attempt.destination.mailbox)
+            }
             actions.append(.acknowledged(attempt))
         }
         if let reading = readForRoom() { actions.append(reading) }

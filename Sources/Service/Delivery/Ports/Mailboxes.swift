@@ -54,7 +54,7 @@ package protocol Mailboxes: Sendable {
 
     /// Returns the contents of mailboxes, in the order of the request; nothing for an empty one. What is being stored
     /// meanwhile may be missing, unlike in ``entries(of:)``. Of a mailbox that keeps more, these are the newest, a page at
-    /// most.
+    /// most, together with those of the app's subscriptions.
     func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>]
 
     /// Makes at most `limit` mailboxes fit into bounds that have become less, and drops what they hold beyond them.
@@ -88,7 +88,7 @@ extension Mailboxes {
         for destination in destinations {
             do throws(StoreError) {
                 let entries = try await entries(of: destination.deviceKey)
-                results.append(.success(entries.filter { $0.entry.destination == destination }))
+                results.append(.success(entries.filter { $0.entry.destination.ofApp == destination }))
             } catch {
                 results.append(.failure(error))
             }
