@@ -10,7 +10,9 @@ extension FuzzEntry {
         var fields = HTTPFields()
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let name = HTTPField.Name(String(decoding: parts[0], as: UTF8.self)) else { continue }
+            guard parts.count == 2, let name = HTTPField.Name(String(decoding: parts[0], as: UTF8.self)) else {
+                continue
+            }
             let value = String(decoding: parts[1], as: UTF8.self)
             guard HTTPField.isValidValue(value) else { continue }
             fields.append(HTTPField(name: name, value: value))

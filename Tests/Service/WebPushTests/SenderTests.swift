@@ -12,9 +12,11 @@ struct SenderTests {
     @Test func `A subscription without a key takes messages with a valid token, and without one`() async throws {
         try await PushedService.run { service in
             let server = VAPIDFixture()
-            #expect(try await service.send(fields: PushedService.fields + [service.authorization(server)]).status == 201)
+            #expect(
+                try await service.send(fields: PushedService.fields + [service.authorization(server)]).status == 201)
             #expect(try await service.send().status == 201)
-            #expect(try await service.send(fields: PushedService.fields + [("Authorization", "Bearer x")]).status == 201)
+            #expect(
+                try await service.send(fields: PushedService.fields + [("Authorization", "Bearer x")]).status == 201)
             let draft = try service.authorization(server).1
             let token = draft.dropFirst("vapid t=".count).prefix { $0 != "," }
             let answer = try await service.send(
@@ -57,9 +59,11 @@ struct SenderTests {
             let without = try await service.send(at: url)
             #expect(without.status == 401 && without["www-authenticate"] == "vapid")
             #expect(
-                try await service.send(at: url, fields: PushedService.fields + [service.authorization(stranger)]).status == 403)
+                try await service.send(at: url, fields: PushedService.fields + [service.authorization(stranger)]).status
+                    == 403)
             #expect(
-                try await service.send(at: url, fields: PushedService.fields + [service.authorization(server)]).status == 201)
+                try await service.send(at: url, fields: PushedService.fields + [service.authorization(server)]).status
+                    == 201)
             #expect(try await service.waiting(subscription).count == 1)
         }
     }
@@ -70,7 +74,8 @@ struct SenderTests {
                 service.store, service.test.bundleID, isPlain: true)
             let url = endpoint.url(at: service.origin)
             #expect(try await service.send(at: url, fields: [("TTL", "60")]).status == 201)
-            #expect(try await service.send(at: url, fields: [("TTL", "60"), ("Content-Encoding", "gzip")]).status == 415)
+            #expect(
+                try await service.send(at: url, fields: [("TTL", "60"), ("Content-Encoding", "gzip")]).status == 415)
         }
     }
 }

@@ -72,7 +72,8 @@ struct SendingTests {
             let found = try await service.send(.GET, fields: [])
             #expect(found.status == 200 && found.body == #"{"unifiedpush":{"version":1}}"#)
             #expect(try await service.send(.HEAD, fields: []).status == 200)
-            let preflight = try await service.send(.OPTIONS, fields: [("Origin", "https://example.com"), ("Access-Control-Request-Method", "POST")])
+            let preflight = try await service.send(
+                .OPTIONS, fields: [("Origin", "https://example.com"), ("Access-Control-Request-Method", "POST")])
             #expect(preflight.status == 204 && preflight["access-control-allow-origin"] == "*")
             #expect(preflight["access-control-allow-methods"]?.contains("POST") == true)
             for name in ["ttl", "authorization", "content-encoding", "topic", "urgency", "crypto-key", "encryption"] {
@@ -96,7 +97,9 @@ struct SendingTests {
                 "//wp/\(text)",
                 "/wp/m/\(text)", "/wp/m/" + String(repeating: "A", count: 82), "/health", "/3/device/00",
             ] {
-                #expect(try await service.send(at: path).status == (path.hasPrefix("/wp/m/AAAAAAAA") ? 405 : 404), "\(path)")
+                #expect(
+                    try await service.send(at: path).status == (path.hasPrefix("/wp/m/AAAAAAAA") ? 405 : 404), "\(path)"
+                )
             }
         }
     }

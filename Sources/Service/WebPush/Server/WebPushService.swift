@@ -34,7 +34,8 @@ final class WebPushService: ConnectionService {
         switch way {
         case .direct(let isHTTP2):
             return WebPushConnection(
-                api, accepted, Sender(address: accepted.remote, isNamedByField: false, connection: number), isHTTP2: isHTTP2, tasks, logger)
+                api, accepted, Sender(address: accepted.remote, isNamedByField: false, connection: number),
+                isHTTP2: isHTTP2, tasks, logger)
         case .proxied(let proxies):
             // The connection itself has to come from a proxy. The client that a PROXY header names may be anywhere.
             guard let remote = accepted.channel.remoteAddress,
