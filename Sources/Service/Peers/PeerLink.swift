@@ -142,14 +142,13 @@ final class PeerLink: Sendable {
     func refuses(_ offer: Offer) -> Bool {
         takesBarriers
             && late.withLock {
-                let app = offer.destination.ofApp
-                return offer.id == nil ? $0.mayHaveEnded(app) : $0.refusesOffer(for: app)
+                offer.id == nil ? $0.mayHaveEnded(offer.destination) : $0.refusesOffer(for: offer.destination)
             }
     }
 
     /// Whether the news of a stored notification has to be ignored.
     func ignoresStored(for destination: Destination) -> Bool {
-        takesBarriers && late.withLock { $0.mayHaveEnded(destination.ofApp) }
+        takesBarriers && late.withLock { $0.mayHaveEnded(destination) }
     }
 
     // MARK: Outcomes

@@ -173,7 +173,7 @@ enum PeerRecord: Sendable, Hashable {
             let id = try offer(&body)
             var destination = try destination(&body)
             let notification = try notification(&body)
-            destination = queue(of: destination, &body)
+            destination = try queue(of: destination, &body)
             return .offer(Offer(id: id, destination: destination, notification: notification), epoch: epoch)
         case .stored:
             let epoch: UInt64 = try integer(&body)
@@ -182,7 +182,7 @@ enum PeerRecord: Sendable, Hashable {
             let destination = try destination(&body)
             let notification = try notification(&body)
             let entry = MailboxEntry(
-                destination: queue(of: destination, &body), notification: notification,
+                destination: try queue(of: destination, &body), notification: notification,
                 expires: Timestamp(milliseconds: expires))
             return .stored(
                 StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: version)), offer: offer,
@@ -248,8 +248,9 @@ enum PeerRecord: Sendable, Hashable {
     }
 
     /// Reads the number of a subscription at the end of a record, which only messages of Web Push have.
-    private static func queue(of app: Destination, _ body: inout ByteBuffer) -> Destination {
-        guard let queue = body.readInteger(as: UInt32.self) else { return app }
+    private static func queue(of app: Destination, _ body: inout ByteBuffer) throws(Malformed) -> Destination {
+        guard body.readableBytes > 0 else { return app }
+        let queue: UInt32 = try integer(&body)
         return Destination(environment: app.environment, device: app.device, app: app.app, queue: queue)
     }
 
