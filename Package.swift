@@ -205,6 +205,12 @@ let package = Package(
         module(
             "Sources/Service/Upstream",
             ["Notifications", "Storage", "Trust", "Delivery", "APNSProvider", nioCore, logging, coreMetrics]),
+        module(
+            "Sources/Service/WebPush",
+            [
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Matching", "Connections", "HTTPAPI", nioCore,
+                nioPosix, nioSSL, crypto, deque, logging, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+            ]),
         module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
         module(
             "Sources/Service/Management",
@@ -219,7 +225,8 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Stage", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
-                "Peers", "Upstream", "Management", "CMalloc", "CPages", "PrivateFiles", "Supervision", "SQLiteStore",
+                "WebPush", "HTTPAPI", "Peers", "Upstream", "Management", "CMalloc", "CPages", "PrivateFiles", "Supervision",
+                "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
             ] + postgresStore),
@@ -400,6 +407,13 @@ let package = Package(
                 "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics, grdb,
             ]),
         tests(
+            "Tests/Service/WebPushTests",
+            [
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
+                "Service", "ServiceTesting", "CommonTesting", nioCore, nioSSL, crypto, httpTypes, httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        tests(
             "Tests/Service/DeliveryLogFilesTests",
             ["Notifications", "Delivery", "SQLiteStore", "CommonTesting", "DeliveryLogFiles"]),
         tests(
@@ -489,7 +503,7 @@ let package = Package(
             [
                 "Notifications", "Trust", "Connections", "HTTP2Core", "ProviderAPI", "BinaryAPI", "Courier",
                 "DeliveryLogFiles", "Matching", "Rehearsals", "VirtualDevices", "HTTPAPI", "Management",
-                "CampaignStore", "ProviderServer", nioCore, crypto, httpTypes, hummingbird,
+                "CampaignStore", "ProviderServer", "Delivery", "WebPush", nioCore, crypto, httpTypes, hummingbird,
             ]),
         tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
         // MARK: Tests/Support

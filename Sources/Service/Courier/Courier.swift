@@ -20,6 +20,15 @@ package final class Courier: HTTP2Service {
     let limits: CourierLimits
     let limitLog: LimitLog
     let clock: ServiceClock
+    /// Nil if the store has no subscriptions of Web Push.
+    let webPush: WebPushEndpoints?
+
+    /// The origin with which the endpoints of this environment begin, such as `https://push.example.net`; nil as long as the
+    /// service has no Web Push, and requests for subscriptions are refused.
+    package var webPushOrigin: String? {
+        get { webPush?.origin }
+        set { webPush?.origin = newValue }
+    }
 
     /// Creates a courier.
     /// - Parameters:
@@ -39,6 +48,7 @@ package final class Courier: HTTP2Service {
         limits: CourierLimits = CourierLimits(),
         limitLog: LimitLog,
         clock: ServiceClock,
+        webPush: WebPushEndpoints? = nil,
     ) {
         self.environment = environment
         self.authority = authority
@@ -53,6 +63,7 @@ package final class Courier: HTTP2Service {
         self.limits = limits
         self.limitLog = limitLog
         self.clock = clock
+        self.webPush = webPush
     }
 
     /// Small buffers, because there are many devices and they are nearly always silent.

@@ -26,6 +26,11 @@ extension DeviceConnection {
             change(Subscription(device: device, app: try app(bundleID).id, channel: channel), isWanted: true, stream)
         case .unsubscribe(let bundleID, let channel):
             change(Subscription(device: device, app: try app(bundleID).id, channel: channel), isWanted: false, stream)
+        case .subscribeWebPush(let bundleID, let name):
+            try subscribeWebPush(request, named: name, try app(bundleID), of: device, on: stream)
+        case .unsubscribeWebPush(let bundleID, let name):
+            try unsubscribeWebPush(name, try app(bundleID), of: device, on: stream)
+        case .listWebPush(let bundleID): try listWebPush(try app(bundleID), of: device, on: stream)
         case .listen: listen(stream, as: device)
         case .acknowledge: try endAcknowledgements(request, on: stream)
         case .state: try changeState(request, as: device, on: stream)

@@ -1,3 +1,4 @@
+import Delivery
 import HTTP2
 import NIOCore
 import Notifications
@@ -35,6 +36,10 @@ struct DeviceRequest {
         case registerActivity(bundleID: String, ActivityID)
         case subscribe(bundleID: String, channel: ChannelID)
         case unsubscribe(bundleID: String, channel: ChannelID)
+        /// A subscription of Web Push.
+        case subscribeWebPush(bundleID: String, name: String)
+        case unsubscribeWebPush(bundleID: String, name: String)
+        case listWebPush(bundleID: String)
         case listen
         case acknowledge
         case state
@@ -66,6 +71,7 @@ struct DeviceRequest {
         case _ where route.hasPrefix("\(app)"):
             let bundleID = String(route.dropFirst(app.utf8CodeUnitCount))
             if let action = try channelAction(bundleID) { return action }
+            if let action = try webPushAction(bundleID) { return action }
             if let action = try serviceAction(bundleID) { return action }
             switch method {
             case "PUT": return .register(bundleID: bundleID)
@@ -83,13 +89,37 @@ struct DeviceRequest {
         // An identifier may contain a slash.
         let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1] == "channels" else { return nil }
-        guard let text = Self.withoutPercent(parts[2]), let channel = ChannelID(rawValue: text) else {
+        let bytes = Self.withoutPercent(parts[2])
+        guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }), let channel = ChannelID(rawValue: text)
+        else {
             throw Rejection(.badChannelID, detail: "The path must end with a channel's identifier, which is base64.")
         }
         switch method {
         case "PUT": return .subscribe(bundleID: String(parts[0]), channel: channel)
         case "DELETE": return .unsubscribe(bundleID: String(parts[0]), channel: channel)
         default: throw Rejection(.methodNotAllowed, detail: "A channel takes PUT and DELETE.")
+        }
+    }
+
+    /// - Parameter rest: the path after `/1/apps/`.
+    /// - Returns: nil unless it names subscriptions of Web Push.
+    private func webPushAction(_ rest: String) throws(Rejection) -> Action? {
+        // A name may contain a slash.
+        let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count >= 2, parts[1] == "subscriptions" else { return nil }
+        let bundleID = String(parts[0])
+        guard parts.count == 3 else { return try only("GET", .listWebPush(bundleID: bundleID)) }
+        guard let bytes = Self.withoutPercent(parts[2]), WebPushSubscription.nameBytes.contains(bytes.count),
+            let name = String(validating: bytes, as: UTF8.self)
+        else {
+            throw Rejection(
+                .badRequestPayload,
+                detail: "A subscription's name has 1 to \(WebPushSubscription.nameBytes.upperBound) bytes of UTF-8.")
+        }
+        switch method {
+        case "PUT": return .subscribeWebPush(bundleID: bundleID, name: name)
+        case "DELETE": return .unsubscribeWebPush(bundleID: bundleID, name: name)
+        default: throw Rejection(.methodNotAllowed, detail: "A subscription takes PUT and DELETE.")
         }
     }
 
@@ -115,7 +145,7 @@ struct DeviceRequest {
 
     /// Decodes a part of a path (RFC 3986, 2.1): some clients write `=` and `+` as `%3D` and `%2B`.
     /// - Returns: nil if a percent sign is not followed by two hexadecimal digits.
-    private static func withoutPercent(_ text: Substring) -> String? {
+    private static func withoutPercent(_ text: Substring) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
@@ -128,7 +158,7 @@ struct DeviceRequest {
             else { return nil }
             bytes.append(high << 4 | low)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     private func only(_ allowed: String, _ action: Action) throws(Rejection) -> Action {

@@ -14,7 +14,8 @@ enum NotificationLine {
     /// Returns a notification's line, without the values that the provider did not give.
     /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
     static func of(_ attempt: DeliveryAttempt, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
-        of(
+        if attempt.notification.isWebPush { return webPush(attempt, bundleID: bundleID, clock: clock) }
+        return of(
             attempt.notification, number: attempt.number, app: attempt.destination.app, bundleID: bundleID,
             channel: nil,
             clock: clock)
@@ -81,6 +82,41 @@ enum NotificationLine {
             line.append(#","payload":"#)
             line.append(payload.span.bytes)
             line.append("}\n")
+        }
+    }
+
+    /// Returns the line of a message of Web Push. It ends with what the payload holds: `subscription` and `webPush`.
+    private static func webPush(
+        _ attempt: DeliveryAttempt,
+        bundleID: BundleID,
+        clock: ServiceClock,
+    ) -> ByteBuffer {
+        let notification = attempt.notification
+        let (payload, topic) = (notification.payload.json, notification.topic.utf8)
+        let (bundleID, pushType) = (bundleID.rawValue.utf8, PushType.webPush.rawValue.utf8)
+        let texts = topic.count + bundleID.count + pushType.count
+        return ByteBufferAllocator().buffer(capacity: frameBytes + texts + payload.count) { line in
+            line.append(#"{"sending":"#)
+            line.append(decimal: attempt.number)
+            line.append(#","id":""#)
+            line.append(notification.id.text.span.bytes)
+            line.append(#"","topic":""#)
+            line.append(topic)
+            line.append(#"","bundleID":""#)
+            line.append(bundleID)
+            line.append(#"","pushType":""#)
+            line.append(pushType)
+            line.append(#"","priority":"#)
+            line.append(decimal: UInt64(notification.priority.rawValue))
+            let app = attempt.destination.app
+            if let seconds = clock.clientExpiration(of: notification.expiration, for: app).seconds {
+                line.append(#","expiration":"#)
+                line.append(decimal: seconds)
+            }
+            line.append(",")
+            // Without its first brace. A payload is a JSON dictionary, so it has one.
+            line.append(payload.span.bytes.extracting(droppingFirst: 1))
+            line.append("\n")
         }
     }
 

@@ -113,7 +113,7 @@ package final class Delivery: OfferOutcomes {
             reject(submissions, .nodeWasStopped, answers: answers, now: now)
             return
         }
-        let known = registrations.known(submissions.map(\.destination))
+        let known = registrations.known(submissions.map(\.destination.ofApp))
         for (index, submission) in submissions.enumerated() {
             guard let known = known[index], !isDoubtful(known, submission) else {
                 let rest = WaitingSubmissions.Batch(
@@ -136,12 +136,15 @@ package final class Delivery: OfferOutcomes {
     /// count for any rate.
     package func refusal(of submission: Submission) async -> Rejection? {
         do throws(StoreError) {
-            let found = try await registrations.lookUp([submission.destination])
+            let found = try await registrations.lookUp([submission.destination.ofApp])
             return standing(of: submission, found.first.flatMap(\.self))
         } catch {
             return Rejection(error)
         }
     }
+
+    /// A message was removed from a queue, and must not be sent any more.
+    func withdrawn(_ reference: MailboxReference) { switchboard.withdrawn(reference) }
 
     /// Waits until all inactive device tokens seen so far are on their feedback lists.
     package func flushFeedback() async { await feedback.flush() }
@@ -216,12 +219,14 @@ extension Delivery {
     /// Adds the device token to its app's feedback list if the rejection says that the app was removed (Guide,
     /// 3.1.3).
     private func recordFeedback(on submission: Submission, _ rejection: Rejection) {
-        guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp else { return }
+        guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp,
+            let token = submission.deviceToken
+        else { return }
         feedback.record(
             FeedbackEntry(
                 destination: submission.destination,
                 generation: submission.generation,
-                token: submission.deviceToken,
+                token: token,
                 moment: Timestamp(milliseconds: milliseconds),
             ))
     }
@@ -305,7 +310,7 @@ extension Delivery {
     private func acceptLookingUp(_ batch: WaitingSubmissions.Batch, answers: any SubmissionAnswers) async -> Bool {
         if batch.wasStopped { return reject(batch.submissions, .nodeWasStopped, answers: answers, now: clock.moment) }
         do throws(StoreError) {
-            let found = try await registrations.lookUp(batch.submissions.map(\.destination))
+            let found = try await registrations.lookUp(batch.submissions.map(\.destination.ofApp))
             let now = clock.moment
             // The process may have been stopped since the requests were read, or the machine, which the uptime does not count.
             if isShared, mailboxes.wasStopped || batch.read.advanced(by: limits.promptStoring) < now.uptime {

@@ -36,15 +36,16 @@ struct LateRecords {
                 destinations = [:]
                 return
             }
-            for destination in added { destinations[destination] = isEnded || destinations[destination] ?? false }
+            // A subscription of Web Push ends with its app, and what is announced for it names the app.
+            for app in added.lazy.map(\.ofApp) { destinations[app] = isEnded || destinations[app] ?? false }
         }
 
         func contains(_ destination: Destination) -> Bool {
-            isForAll || !destinations.isEmpty && destinations[destination] != nil
+            isForAll || !destinations.isEmpty && destinations[destination.ofApp] != nil
         }
 
         func mayHaveEnded(_ destination: Destination) -> Bool {
-            isForAll || !destinations.isEmpty && destinations[destination] == true
+            isForAll || !destinations.isEmpty && destinations[destination.ofApp] == true
         }
     }
 

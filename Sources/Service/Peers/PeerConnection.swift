@@ -114,7 +114,8 @@ final class PeerConnection: HTTP2Connection {
         }
         let link = PeerLink(
             self, node: node, origin: origin, takesBroadcasts: greeting.takesBroadcasts,
-            takesBarriers: greeting.takesBarriers, answersDeviceQuestions: greeting.answersDeviceQuestions,
+            takesBarriers: greeting.takesBarriers, takesSubscriptions: greeting.takesSubscriptions,
+            answersDeviceQuestions: greeting.answersDeviceQuestions,
             limits: peers.limits)
         self.link = link
         peers.opened(link)

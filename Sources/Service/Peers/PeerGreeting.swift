@@ -3,7 +3,7 @@ import HTTP2
 import Notifications
 
 /// The first message on a connection. Each node tells its identity, the origin that names its offers, and whether it
-/// understands broadcasts, barriers and questions about devices. Nodes of an earlier release do not, and they would end the
+/// understands broadcasts, barriers, questions about devices and Web Push. Nodes of an earlier release do not, and they would end the
 /// connection.
 struct PeerGreeting: Sendable {
     private static let path = "/1/peer"
@@ -14,6 +14,8 @@ struct PeerGreeting: Sendable {
     private(set) var takesBroadcasts = false
     private(set) var takesBarriers = false
     private(set) var answersDeviceQuestions = false
+    /// Whether it knows Web Push. To another node, a message would be one for the app itself.
+    private(set) var takesSubscriptions = false
 
     /// Creates an empty greeting, which the fields of a message fill.
     init() {}
@@ -48,6 +50,7 @@ struct PeerGreeting: Sendable {
         block.append("carillon-broadcasts", "1")
         block.append("carillon-barriers", "1")
         block.append("carillon-devices", "1")
+        block.append("carillon-web-push", "1")
     }
 
     mutating func read(name: Span<UInt8>, value: Span<UInt8>) {
@@ -56,6 +59,7 @@ struct PeerGreeting: Sendable {
         if name.isEqual(to: "carillon-broadcasts") { takesBroadcasts = value.isEqual(to: "1") }
         if name.isEqual(to: "carillon-barriers") { takesBarriers = value.isEqual(to: "1") }
         if name.isEqual(to: "carillon-devices") { answersDeviceQuestions = value.isEqual(to: "1") }
+        if name.isEqual(to: "carillon-web-push") { takesSubscriptions = value.isEqual(to: "1") }
         if name.isEqual(to: ":path") { isRight = value.text == Self.path }
         if name.isEqual(to: ":status") { isRight = value.isEqual(to: "200") }
     }

@@ -14,6 +14,7 @@ final class PeerLink: Sendable {
     let takesBroadcasts: Bool
     /// Whether the other node sends barriers back.
     private let takesBarriers: Bool
+    private let takesSubscriptions: Bool
     /// Whether the other node answers questions about devices.
     let answersDeviceQuestions: Bool
     private let eventLoop: any EventLoop
@@ -51,6 +52,7 @@ final class PeerLink: Sendable {
         origin: OfferOrigin,
         takesBroadcasts: Bool,
         takesBarriers: Bool,
+        takesSubscriptions: Bool,
         answersDeviceQuestions: Bool,
         limits: PeerLimits,
     ) {
@@ -60,6 +62,7 @@ final class PeerLink: Sendable {
         self.origin = origin
         self.takesBroadcasts = takesBroadcasts
         self.takesBarriers = takesBarriers
+        self.takesSubscriptions = takesSubscriptions
         self.answersDeviceQuestions = answersDeviceQuestions
         self.limits = limits
         logAnswers = OpenAnswers(limit: limits.openQuestions)
@@ -71,7 +74,7 @@ final class PeerLink: Sendable {
     /// - Returns: true if the offer was sent or will be. If the link ends before the outcome arrives, ``closed()``
     ///   returns the offer.
     func offer(_ offer: Offer, epoch: UInt64) -> Bool {
-        guard NIODeadline.now() - opened >= limits.settling else { return false }
+        guard NIODeadline.now() - opened >= limits.settling, takes(offer.destination) else { return false }
         if let id = offer.id {
             let hasRoom = offers.withLock { offers in
                 guard !offers.isClosed, offers.open.count < limits.openOffers else { return false }
@@ -87,6 +90,10 @@ final class PeerLink: Sendable {
         }
         return true
     }
+
+    /// Whether the other node knows such a destination. If not, a message of Web Push stays in its queue until the device
+    /// connects to a node that does.
+    func takes(_ destination: Destination) -> Bool { takesSubscriptions || !destination.isSubscription }
 
     /// - Returns: false if the queue has no room for the record.
     @discardableResult

@@ -58,6 +58,7 @@ enum PeerRecord: Sendable, Hashable {
             Self.write(offer.id, to: &buffer)
             Self.write(offer.destination, to: &buffer)
             Self.write(offer.notification, to: &buffer)
+            Self.write(queue: offer.destination.queue, to: &buffer)
         case .stored(let stored, let offer, let epoch):
             buffer.writeInteger(Kind.stored.rawValue)
             buffer.writeInteger(epoch)
@@ -66,6 +67,7 @@ enum PeerRecord: Sendable, Hashable {
             buffer.writeInteger(stored.entry.expires.milliseconds)
             Self.write(stored.entry.destination, to: &buffer)
             Self.write(stored.entry.notification, to: &buffer)
+            Self.write(queue: stored.entry.destination.queue, to: &buffer)
         case .outcome(let outcome, let offer):
             buffer.writeInteger(Kind.outcome.rawValue)
             buffer.writeInteger(outcome.rawValue)
@@ -125,6 +127,11 @@ enum PeerRecord: Sendable, Hashable {
         buffer.writeInteger(destination.app.rawValue)
     }
 
+    /// The number of a subscription comes last, because earlier releases ignore what follows. 0 is not written.
+    private static func write(queue: UInt32, to buffer: inout ByteBuffer) {
+        if queue != 0 { buffer.writeInteger(queue) }
+    }
+
     private static func write(_ notification: Notification, to buffer: inout ByteBuffer) {
         buffer.writeInteger(notification.id.high)
         buffer.writeInteger(notification.id.low)
@@ -164,16 +171,18 @@ enum PeerRecord: Sendable, Hashable {
         case .offer:
             let epoch: UInt64 = try integer(&body)
             let id = try offer(&body)
-            let destination = try destination(&body)
-            return .offer(
-                Offer(id: id, destination: destination, notification: try notification(&body)), epoch: epoch)
+            var destination = try destination(&body)
+            let notification = try notification(&body)
+            destination = try queue(of: destination, &body)
+            return .offer(Offer(id: id, destination: destination, notification: notification), epoch: epoch)
         case .stored:
             let epoch: UInt64 = try integer(&body)
             let offer = try offer(&body)
             let (version, expires): (UInt64, UInt64) = (try integer(&body), try integer(&body))
             let destination = try destination(&body)
+            let notification = try notification(&body)
             let entry = MailboxEntry(
-                destination: destination, notification: try notification(&body),
+                destination: try queue(of: destination, &body), notification: notification,
                 expires: Timestamp(milliseconds: expires))
             return .stored(
                 StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: version)), offer: offer,
@@ -236,6 +245,13 @@ enum PeerRecord: Sendable, Hashable {
         Destination(
             environment: try flag(&body) ? .production : .development,
             device: DeviceID(rawValue: try integer(&body)), app: AppID(rawValue: try integer(&body)))
+    }
+
+    /// Reads the number of a subscription at the end of a record, which only messages of Web Push have.
+    private static func queue(of app: Destination, _ body: inout ByteBuffer) throws(Malformed) -> Destination {
+        guard body.readableBytes > 0 else { return app }
+        let queue: UInt32 = try integer(&body)
+        return Destination(environment: app.environment, device: app.device, app: app.app, queue: queue)
     }
 
     private static func notification(_ body: inout ByteBuffer) throws(Malformed) -> Notification {

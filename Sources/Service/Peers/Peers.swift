@@ -93,7 +93,7 @@ package final class Peers: PeerRoutes, Sendable {
         guard let link = link(to: node) else { return }
         // If the queue is full, close the link: the node reads the announcement in the store, and a later offer must
         // not overtake it.
-        if !link.send(.stored(entry, offer: offer, epoch: epoch)) { link.close() }
+        if link.takes(entry.entry.destination), !link.send(.stored(entry, offer: offer, epoch: epoch)) { link.close() }
         // The notification is safe and answered. So devices that never acknowledge do not use up the open offers.
         if let offer { link.forget(offer) }
     }

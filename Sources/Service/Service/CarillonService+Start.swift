@@ -19,6 +19,7 @@ extension CarillonService {
         try settings.checkClock()
         try settings.checkNode()
         try settings.checkAccept()
+        try settings.checkWebPush()
         let folder = settings.folder
         var chosen = settings
         chosen.environments = settings.servedEnvironments
@@ -86,10 +87,13 @@ extension ServiceDescription {
         key: DevelopmentKey?,
         _ providers: ProviderParts,
         _ couriers: ListenerOpening.Listeners,
+        _ webPush: WebPushParts?,
         _ management: ManagementOpening.Opened,
     ) {
         let (settings, folder) = (base.settings, base.folder)
-        let addresses = base.byEnvironment { providers.addresses($0, courier: couriers.address($0)) }
+        let addresses = base.byEnvironment {
+            providers.addresses($0, courier: couriers.address($0), webPush: webPush?.url)
+        }
         self.init(
             processID: getpid(), development: addresses[.development], production: addresses[.production],
             productionServerName: settings.ports == .apple ? PortPlan.productionNames[0] : nil,

@@ -32,6 +32,8 @@ package final class CarillonService: Sendable {
     private let providers: ProviderParts
     private let grants: GrantParts
     private let couriers: ListenerOpening.Listeners
+    /// Nil if the service has no Web Push.
+    private let webPush: WebPushParts?
     private let management: ManagementOpening.Opened
     private let descriptionFile: DescriptionFile
     private let state: ServiceState
@@ -63,7 +65,8 @@ package final class CarillonService: Sendable {
             base, delivery: delivery, broadcasts: lines.broadcasts, grants: grants, development: development,
             opening: opening)
         development?.setProviderAPI(providers.apis[.development])
-        let couriers = try await opening.openCouriers(lines)
+        let webPush = try await WebPushParts.open(base, certificate, delivery, development)
+        let couriers = try await opening.openCouriers(lines, webPushOrigin: webPush?.origin)
 
         let (state, log, clock) = (ServiceState(store: base.store), base.logSource(development), base.clock)
         let metrics = MetricsSource(base.metrics, lines, delivery, peers)
@@ -75,7 +78,7 @@ package final class CarillonService: Sendable {
                 development: development, peers: peers,
                 state: state, metrics: metrics, history: history, log: log))
 
-        let description = ServiceDescription(base, key: key, providers, couriers, management)
+        let description = ServiceDescription(base, key: key, providers, couriers, webPush, management)
         descriptionFile = DescriptionFile(description, in: base.folder, base.logger)
         development?.announce(description)
         if base.settings.accept == .any {
@@ -86,6 +89,7 @@ package final class CarillonService: Sendable {
         (self.description, self.base, self.lock, self.lines) = (description, base, lock, lines)
         (self.development, self.peers, self.delivery, self.certificate) = (development, peers, delivery, certificate)
         (self.providers, self.couriers, self.management) = (providers, couriers, management)
+        self.webPush = webPush
         self.grants = grants
         (self.state, self.history) = (state, history)
         state.serve()
@@ -158,7 +162,9 @@ package final class CarillonService: Sendable {
         descriptionFile.remove()
         // Use one time limit for both, so that the whole shutdown ends in time.
         let end = NIODeadline.now() + base.settings.shutdownTimeout
-        await Self.shutDown(providers.listeners, within: base.settings.shutdownTimeout)
+        await Self.shutDown(
+            providers.listeners + (webPush?.listeners ?? []), within: base.settings.shutdownTimeout)
+        await webPush?.close()
         await providers.forwarder.shutDown()
         await Self.shutDown(couriers.all, within: max(.zero, end - .now()))
         if let shared = lines.shared {
@@ -193,7 +199,7 @@ package final class CarillonService: Sendable {
         let amount = TimeAmount.seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
         let limit = base.settings.shutdownTimeout
         await withDiscardingTaskGroup { group in
-            for listener in providers.listeners + couriers.all {
+            for listener in providers.listeners + (webPush?.listeners ?? []) + couriers.all {
                 group.addTask { await listener.drain(over: amount, within: limit) }
             }
         }

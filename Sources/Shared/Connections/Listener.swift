@@ -25,14 +25,15 @@ package final class Listener: Sendable {
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
         proxies: [AddressRange] = [],
+        requiresProxyHeader: Bool = true,
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
         var tlsFor: (@Sendable (ClientHello?, SocketAddress?) -> HandshakePlan)?
         if let tls { tlsFor = { @Sendable _, _ in HandshakePlan(tls()) } }
         return try await bind(
-            choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, proxies: proxies, group: group,
-            logger: logger)
+            choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, proxies: proxies,
+            requiresProxyHeader: requiresProxyHeader, group: group, logger: logger)
     }
 
     /// Begins to listen, and returns when connections are accepted.
@@ -43,6 +44,8 @@ package final class Listener: Sendable {
     ///   - connects: limits the connections of each address; nil for no limit.
     ///   - proxies: the addresses of load balancers. A connection from there must begin with a PROXY header, which says
     ///     who the client is. No other connection may.
+    ///   - requiresProxyHeader: whether a connection of a load balancer without the header is closed. Otherwise the balancer
+    ///     itself is the client.
     ///   - logger: logs connections that end unexpectedly, at info or below.
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
@@ -51,6 +54,7 @@ package final class Listener: Sendable {
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
         proxies: [AddressRange] = [],
+        requiresProxyHeader: Bool = true,
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
@@ -78,10 +82,12 @@ package final class Listener: Sendable {
                     guard let remote, proxies.contains(where: { $0.contains(remote) }) else {
                         return try install(remote, isDirect: true)
                     }
-                    let handler = ProxyHeaderHandler(timeout: limits.handshakeTimeout) { cause in
+                    let handler = ProxyHeaderHandler(
+                        isRequired: requiresProxyHeader, timeout: limits.handshakeTimeout
+                    ) { cause in
                         log.report("A load balancer's connection was refused", peer: remote, cause: { cause })
-                    } setUp: { client in
-                        try install(client, isDirect: false)
+                    } setUp: { client, isNamed in
+                        try install(client, isDirect: !isNamed)
                     }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }

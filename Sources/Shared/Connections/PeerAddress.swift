@@ -2,12 +2,12 @@ package import NIOCore
 
 /// The key by which connections are counted: an IPv4 address, or the 64-bit network of an IPv6 address, because one
 /// party usually has a whole network (RFC 6177).
-struct PeerAddress: Hashable, Sendable {
+package struct PeerAddress: Hashable, Sendable {
     private let network: UInt64
     private let isIPv6: Bool
 
     /// - Returns: Nil if it is not a network address. A Unix socket needs no limit.
-    init?(_ address: SocketAddress?) {
+    package init?(_ address: SocketAddress?) {
         guard let bytes = address?.addressBytes else { return nil }
         isIPv6 = bytes.count == 16
         network = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

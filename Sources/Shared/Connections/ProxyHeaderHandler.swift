@@ -6,21 +6,25 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Adds the connection's handlers after this one, for this client.
-    private let setUp: (SocketAddress?) throws -> Void
+    /// Adds the connection's handlers after this one, for this client, and says whether a header has named it.
+    private let setUp: (_ client: SocketAddress?, _ isNamed: Bool) throws -> Void
+    private let isRequired: Bool
     private let refused: (_ cause: String) -> Void
     private let timeout: TimeAmount
     private var received = ByteBuffer()
     private var deadline: Scheduled<Void>?
 
     /// - Parameters:
+    ///   - isRequired: whether a connection without a header is closed.
     ///   - timeout: the time that the balancer may take for the header.
     ///   - refused: called with the reason if a connection is closed.
     init(
+        isRequired: Bool = true,
         timeout: TimeAmount,
         refused: @escaping (_ cause: String) -> Void,
-        setUp: @escaping (SocketAddress?) throws -> Void,
+        setUp: @escaping (_ client: SocketAddress?, _ isNamed: Bool) throws -> Void,
     ) {
+        self.isRequired = isRequired
         self.timeout = timeout
         self.refused = refused
         self.setUp = setUp
@@ -49,17 +53,18 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         received.writeBuffer(&bytes)
         switch ProxyHeader.read(received.readableBytesView) {
         case .incomplete: break
+        case .invalid where !isRequired: finish(context, context.channel.remoteAddress, isNamed: false)
         case .invalid: refuse(context, "It does not begin with a PROXY header.")
         case .complete(let client, let length):
             received.moveReaderIndex(forwardBy: length)
-            finish(context, client ?? context.channel.remoteAddress)
+            finish(context, client ?? context.channel.remoteAddress, isNamed: true)
         }
     }
 
-    private func finish(_ context: ChannelHandlerContext, _ client: SocketAddress?) {
+    private func finish(_ context: ChannelHandlerContext, _ client: SocketAddress?, isNamed: Bool) {
         deadline?.cancel()
         do {
-            try setUp(client)
+            try setUp(client, isNamed)
         } catch {
             // The connection was counted and reported where it was refused.
             return context.close(promise: nil)

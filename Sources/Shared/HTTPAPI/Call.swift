@@ -63,7 +63,7 @@ extension CallInput {
         query = try Self.query(request.uri.query ?? "")
         try Self.check(operation.parameters, path: parameters, query: query)
         guard let expected = operation.body, expected.schema != nil else { return }
-        let bytes = JSONValue.withoutMark(try await Self.bytes(of: request, upTo: expected.maximumBytes))
+        let bytes = JSONValue.withoutMark(try await request.bytes(upTo: expected.maximumBytes))
         if !bytes.isEmpty || !expected.isOptional { body = bytes }
         document = try Self.document(body, expected)
     }
@@ -127,10 +127,15 @@ extension CallInput {
             throw Problem(400, "\(parameter.name) is \(text.debugDescription). \(error.detail)")
         }
     }
+}
 
-    private static func bytes(of request: Request, upTo limit: Int) async throws(Problem) -> [UInt8] {
+extension Request {
+    /// The whole body.
+    /// - Parameter limit: the largest size in bytes.
+    /// - Throws: 413 if the body is larger, 400 if it does not arrive completely.
+    package func bytes(upTo limit: Int) async throws(Problem) -> [UInt8] {
         do {
-            return Array(try await request.body.collect(upTo: limit).readableBytesView)
+            return Array(try await body.collect(upTo: limit).readableBytesView)
         } catch is NIOTooManyBytesError {
             throw Problem(413, "The body may have \(limit) bytes.")
         } catch {

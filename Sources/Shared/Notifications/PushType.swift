@@ -62,6 +62,10 @@ public struct PushType: RawRepresentable, Sendable, Hashable, CaseIterable, Cust
     /// A request to a managed device to contact its management server.
     public static let mdm = PushType(.mdm)
 
+    /// A message of Web Push. Providers of APNs' own APIs cannot use it, so it is not ``Known``. It is stored and passed on
+    /// like a push type of a later release, which it is to nodes of 0.2.0.
+    package static let webPush = PushType(unlisted: "webpush")
+
     /// All push types that providers may use.
     public static let allCases = Known.allCases.map { PushType($0) }
 
@@ -69,6 +73,8 @@ public struct PushType: RawRepresentable, Sendable, Hashable, CaseIterable, Cust
         rawValue = known.rawValue
         self.known = known
     }
+
+    private init(unlisted rawValue: String) { (self.rawValue, known) = (rawValue, nil) }
 
     /// Creates a push type from its header value, such as `alert` or `liveactivity`.
     /// - Returns: nil if no push type has this value.

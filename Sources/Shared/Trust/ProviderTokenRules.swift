@@ -141,25 +141,22 @@ extension ProviderTokenRules {
         let signed: ArraySlice<UInt8>
 
         init(_ token: Span<UInt8>) throws(Rejection) {
-            let bytes = token.array
-            let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-            guard parts.count == 3 else {
-                throw .invalidToken("The provider token is not header, claims and signature, with periods between.")
+            let read: CompactToken
+            do throws(CompactToken.Fault) {
+                read = try CompactToken(token.array)
+            } catch {
+                throw .invalidToken(Self.text(error))
             }
-            guard let header = Base64URL.decoded(parts[0]).flatMap({ JSONObject($0) }) else {
-                throw .invalidToken("The provider token's header is not a JSON object in Base64 without repeated keys.")
+            (header, claims, signature, signed) = (read.header, read.claims, read.signature, read.signed)
+        }
+
+        private static func text(_ fault: CompactToken.Fault) -> String {
+            switch fault {
+            case .parts: "The provider token is not header, claims and signature, with periods between."
+            case .header: "The provider token's header is not a JSON object in Base64 without repeated keys."
+            case .claims: "The provider token's claims are not a JSON object in Base64 without repeated keys."
+            case .signature: "The provider token's signature is not in Base64."
             }
-            guard let claims = Base64URL.decoded(parts[1]).flatMap({ JSONObject($0) }) else {
-                throw .invalidToken(
-                    "The provider token's claims are not a JSON object in Base64 without repeated keys.")
-            }
-            guard let signature = Base64URL.decoded(parts[2]) else {
-                throw .invalidToken("The provider token's signature is not in Base64.")
-            }
-            self.header = header
-            self.claims = claims
-            self.signature = signature
-            signed = bytes[..<parts[1].endIndex]
         }
 
         func keyID(_ conformance: Conformance) throws(Rejection) -> KeyID {

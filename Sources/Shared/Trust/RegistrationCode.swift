@@ -28,7 +28,9 @@ package struct RegistrationCode: Sendable, Hashable {
         key: (KeyID) -> ProviderKey?,
     ) throws(Rejection) {
         let bytes = Array(text.utf8)
-        guard let header = Self.object(0, of: bytes), header[text: "alg"] == "ES256" else {
+        guard bytes.count <= ProviderTokenRules.maximumBytes, let token = try? CompactToken(bytes),
+            token.header[text: "alg"] == "ES256"
+        else {
             throw .forbidden("it has to be a JWT whose alg is ES256.")
         }
         let verified: VerifiedProviderToken
@@ -40,9 +42,8 @@ package struct RegistrationCode: Sendable, Hashable {
             let cause = error.detail?.replacing("The provider token", with: "the code") ?? "it is not valid."
             throw .forbidden(cause)
         }
-        guard let claims = Self.object(1, of: bytes), let ends = claims[double: "exp"], ends.isFinite, ends > 0,
-            ends < 1e11
-        else {
+        let claims = token.claims
+        guard let ends = claims[double: "exp"], ends.isFinite, ends > 0, ends < 1e11 else {
             throw .forbidden("its exp is missing or not a number of seconds.")
         }
         // The clocks of iat and exp are the instance's, so their difference is exact, also if the service's was advanced since.
@@ -62,14 +63,6 @@ package struct RegistrationCode: Sendable, Hashable {
             throw .forbidden("its exp is not a time.")
         }
         expires = Timestamp(milliseconds: milliseconds)
-    }
-
-    /// A part of a JWT, decoded.
-    private static func object(_ index: Int, of token: [UInt8]) -> JSONObject? {
-        guard token.count <= ProviderTokenRules.maximumBytes else { return nil }
-        let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        return Base64URL.decoded(parts[index]).flatMap { JSONObject($0) }
     }
 }
 

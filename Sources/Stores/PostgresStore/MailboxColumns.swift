@@ -30,6 +30,9 @@ enum MailboxColumns {
     /// What ``PostgresRow/mailboxEntry(of:from:)`` reads, for SELECT.
     static func reading(from table: String) -> String { "\(table).app, \(table).version, \(all.names(of: table))" }
 
+    /// As many NULLs as ``reading(from:)`` has columns.
+    static let nulls = Array(repeating: "NULL", count: 2 + all.count).joined(separator: ", ")
+
     /// Empties the mailbox, for UPDATE.
     static let emptying = all.map { "\($0.name) = NULL" }.joined(separator: ", ")
 
@@ -40,12 +43,13 @@ enum MailboxColumns {
 extension PostgresRow {
     /// A row with the columns of ``MailboxColumns/reading(from:)``, from this one on; nil if not even its destination can
     /// be read.
-    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
+    /// - Parameter queue: the number of the subscription.
+    func mailboxEntry(of device: DeviceKey, from first: Int = 0, queue: UInt32 = 0) -> StoredMailboxEntry? {
         guard let app = integer(first).flatMap(AppID.init(column:)),
             let version = integer(first + 1).flatMap(UInt64.init(exactly:)).map(MailboxVersion.init(rawValue:)),
             let expires = moment(first + 2)
         else { return nil }
-        let destination = Destination(environment: device.environment, device: device.device, app: app)
+        let destination = Destination(environment: device.environment, device: device.device, app: app, queue: queue)
         guard let notification = self.notification(from: first) else {
             return .damaged(
                 destination, version, id: bytes(first + 3).flatMap(NotificationID.init(column:)),

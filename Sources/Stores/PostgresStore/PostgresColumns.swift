@@ -36,6 +36,9 @@ extension Destination {
     /// The parameters `device`, `environment` and `app`.
     var values: [PostgresValue] { deviceKey.values + [.integer(app.column)] }
 
+    /// The parameters `device`, `environment`, `app` and `queue`.
+    var placeValues: [PostgresValue] { values + [.integer(Int64(queue))] }
+
     /// Defines the order in which all transactions lock rows, so that two transactions never wait for each other.
     static func isOrderedInTable(_ left: Destination, _ right: Destination) -> Bool {
         (left.device.column, left.environment.column, left.app.rawValue)
@@ -51,6 +54,8 @@ extension Array where Element == Destination {
             BoundColumn("app", .integers(map { $0.app.column })),
         ]
     }
+
+    var queueColumn: BoundColumn { BoundColumn("queue", .integers(map { Int64($0.queue) })) }
 
     /// The parameters `devices`, `environments` and `apps`.
     var values: [PostgresValue] { columns.values }

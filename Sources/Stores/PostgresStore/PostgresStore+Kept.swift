@@ -29,7 +29,7 @@ extension PostgresStore {
         // In the order in which all transactions lock rows. Entries of one mailbox keep their order.
         let order = entries.indices.sorted { left, right in
             let (one, other) = (entries[left].entry.destination, entries[right].entry.destination)
-            return one == other ? left < right : Destination.isOrderedInTable(one, other)
+            return one.ofApp == other.ofApp ? left < right : Destination.isOrderedInTable(one, other)
         }
         var results = [Result<MailboxVersion, StoreError>](
             repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: entries.count)
@@ -55,7 +55,7 @@ extension PostgresStore {
         let rows: PostgresRows
         do throws(StoreError) {
             let statements = [
-                keeping(entries, moments, waits: waits), announcing(Array(Set(entries.map(\.entry.destination)))),
+                keeping(entries, moments, waits: waits), announcing(Array(Set(entries.map(\.entry.destination.ofApp)))),
             ]
             let answers = try await executeMeasured((waits ? [Self.lockTimeout] : []) + statements, on: connection)
             rows = answers[answers.count - 2]
@@ -90,16 +90,20 @@ extension PostgresStore {
         let columns =
             stored.map(\.destination).columns + MailboxColumns.columns(of: stored) + [
                 BoundColumn("age", .integers(ages)), BoundColumn("accepted", .integers(moments.map { $0?.time })),
+                stored.map(\.destination).queueColumn,
+                BoundColumn("bytes", .integers(stored.map { Int64(clamping: $0.notification.countedBytes) })),
             ]
         let next = columns.count + 1
         return PostgresStatement(
             assembled: """
                 SELECT place, step, is_active, changed, version, id, topic FROM carillon.keep(
-                    \(columns.parameters()), $\(next)::bigint, coalesce(\(Self.isServer(next + 1)), false),
-                    $\(next + 2)::boolean)
+                    \(columns.parameters()), $\(next)::bigint, $\(next + 1)::bigint, $\(next + 2)::bigint,
+                    coalesce(\(Self.isServer(next + 3)), false), $\(next + 4)::boolean)
                 """,
             columns.values + [
                 .integer(Int64(clamping: MailboxBound.maximumBytes)),
+                .integer(Int64(clamping: MailboxBound.subscription.count)),
+                .integer(Int64(clamping: MailboxBound.subscription.bytes)),
                 .integer(moments.lazy.compactMap(\.self).first?.server), .bool(waits),
             ])
     }
@@ -154,6 +158,7 @@ extension PostgresStore {
             for isKept in [true, false] {
                 let rest = references.indices.filter {
                     results[$0] == .success(.superseded) && (references[$0].version.isKept != isMoved) == isKept
+                        && (isKept || !references[$0].destination.isSubscription)
                 }
                 guard !rest.isEmpty else { continue }
                 let part = rest.map { references[$0] }
@@ -187,7 +192,10 @@ extension PostgresStore {
     ) async throws(StoreError) -> Set<MailboxReference> {
         let ordered = references.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
         let values =
-            ordered.map(\.destination).values + [.integers(ordered.map { Int64(clamping: $0.version.number) })]
+            ordered.map(\.destination).values + [
+                .integers(ordered.map { Int64(clamping: $0.version.number) }),
+                ordered.map(\.destination).queueColumn.value,
+            ]
         let answers = try await Self.execute(
             [
                 PostgresStatement(
@@ -200,10 +208,10 @@ extension PostgresStore {
                 PostgresStatement(
                     """
                     DELETE FROM carillon.kept AS k
-                    USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-                        WITH ORDINALITY AS item (device, environment, app, version, place)
+                    USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                        WITH ORDINALITY AS item (device, environment, app, version, queue, place)
                     WHERE k.device = item.device AND k.environment = item.environment AND k.app = item.app
-                        AND k.queue = 0 AND k.version = item.version
+                        AND k.queue = item.queue AND k.version = item.version
                     RETURNING item.place
                     """, values),
             ], on: connection)
@@ -289,9 +297,9 @@ extension PostgresStore {
         of device: DeviceKey,
         after version: MailboxVersion?,
     ) async throws(StoreError) -> MailboxPage {
-        guard mayHaveKept else { return MailboxPage(entries: try await newestEntries(of: device)) }
         // Waits for the transactions that are storing something for the device.
-        _ = try await newestEntries(of: device)
+        let newest = try await newestEntries(of: device)
+        guard mayHaveKept else { return MailboxPage(entries: newest) }
         // Then both kinds in one state of the database: a notification may be moved from one to the other.
         let after = Int64(clamping: version?.number ?? 0)
         let rows = try await read(
@@ -299,7 +307,9 @@ extension PostgresStore {
                 assembled: Self.pageSQL,
                 device.values + [.integer(after), .integer(Int64(clamping: MailboxBound.pageCount))]))
         let entries = try rows.map { row throws(StoreError) in
-            guard var stored = row.mailboxEntry(of: device, from: 1) else {
+            guard let queue = row.integer(1).flatMap(UInt32.init(exactly:)),
+                var stored = row.mailboxEntry(of: device, from: 2, queue: queue)
+            else {
                 throw PostgresError.damaged("a mailbox of device \(device.device)").storeError
             }
             if row.bool(0) == true { stored.version = MailboxVersion(kept: stored.version.rawValue) }
@@ -310,25 +320,31 @@ extension PostgresStore {
         else { return MailboxPage(entries: entries) }
         let following = try await read(
             """
-            SELECT DISTINCT app FROM carillon.kept
-            WHERE device = $1 AND environment = $2 AND queue = 0 AND version > $3
+            SELECT DISTINCT app, queue FROM carillon.kept
+            WHERE device = $1 AND environment = $2 AND version > $3
             """, device.values + [.integer(Int64(clamping: last.number))])
-        let apps = Set(following.map { $0.integer(0).flatMap(AppID.init(column:)) }.compactMap(\.self))
-        return MailboxPage(entries: entries, last: apps.isEmpty ? nil : last, following: apps)
+        let mailboxes = following.map { row -> DeviceMailbox? in
+            guard let app = row.integer(0).flatMap(AppID.init(column:)),
+                let queue = row.integer(1).flatMap(UInt32.init(exactly:))
+            else { return nil }
+            return DeviceMailbox(app: app, queue: queue)
+        }
+        let set = Set(mailboxes.compactMap(\.self))
+        return MailboxPage(entries: entries, last: set.isEmpty ? nil : last, following: set)
     }
 
     private static let pageSQL = """
-        SELECT false AS is_kept, \(MailboxColumns.reading(from: "d")) FROM carillon.destination AS d
+        SELECT false AS is_kept, 0::bigint AS queue, \(MailboxColumns.reading(from: "d")) FROM carillon.destination AS d
         WHERE d.device = $1 AND d.environment = $2 AND d.expires IS NOT NULL
         UNION ALL
-        SELECT true AS is_kept, \(MailboxColumns.reading(from: "k")) FROM (
+        SELECT true AS is_kept, k.queue, \(MailboxColumns.reading(from: "k")) FROM (
             SELECT * FROM carillon.kept
-            WHERE device = $1 AND environment = $2 AND queue = 0 AND version > $3 ORDER BY version LIMIT $4
+            WHERE device = $1 AND environment = $2 AND version > $3 ORDER BY version LIMIT $4
         ) AS k
-        ORDER BY 1, 3, 2
+        ORDER BY 1, 4, 3
         """
 
-    /// The newest contents of mailboxes that keep more, in their order.
+    /// The newest contents of mailboxes that keep more, in their order, with those of the apps' subscriptions.
     func keptContents(of destinations: [Destination]) async throws(StoreError) -> [Destination: [StoredMailboxEntry]] {
         guard mayHaveKept else { return [:] }
         let rows = try await read(
@@ -338,7 +354,8 @@ extension PostgresStore {
         var found: [Destination: [StoredMailboxEntry]] = [:]
         for row in rows.map(\.self) {
             guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), destinations.indices.contains(place),
-                var stored = row.mailboxEntry(of: destinations[place].deviceKey, from: 1)
+                let queue = row.integer(1).flatMap(UInt32.init(exactly:)),
+                var stored = row.mailboxEntry(of: destinations[place].deviceKey, from: 2, queue: queue)
             else { throw PostgresError.damaged("a mailbox").storeError }
             stored.version = MailboxVersion(kept: stored.version.rawValue)
             found[destinations[place], default: []].append(stored)
@@ -347,12 +364,12 @@ extension PostgresStore {
     }
 
     private static let keptContentsSQL = """
-        SELECT item.place, \(MailboxColumns.reading(from: "k"))
+        SELECT item.place, k.queue, \(MailboxColumns.reading(from: "k"))
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
             AS item (device, environment, app, place)
         CROSS JOIN LATERAL (
             SELECT * FROM carillon.kept
-            WHERE device = item.device AND environment = item.environment AND app = item.app AND queue = 0
+            WHERE device = item.device AND environment = item.environment AND app = item.app
             ORDER BY version DESC LIMIT $4
         ) AS k
         ORDER BY item.place, k.version
@@ -367,19 +384,20 @@ extension PostgresStore {
         limit: Int,
     ) async throws(StoreError) -> [StoredMailboxEntry] {
         let start =
-            reference.map { $0.destination.values + [.integer(Int64(clamping: $0.version.number))] }
-            ?? [.integer(.min), .integer(-1), .integer(0), .integer(0)]
+            reference.map { $0.destination.placeValues + [.integer(Int64(clamping: $0.version.number))] }
+            ?? [.integer(.min), .integer(-1), .integer(0), .integer(0), .integer(0)]
         let rows = try await read(
             PostgresStatement(
                 assembled: """
-                    SELECT device, environment, \(MailboxColumns.reading(from: "k")) FROM carillon.kept AS k
-                    WHERE (device, environment, app, version) > ($1, $2, $3, $4) AND queue = 0
-                    ORDER BY device, environment, app, version LIMIT $5
+                    SELECT device, environment, queue, \(MailboxColumns.reading(from: "k")) FROM carillon.kept AS k
+                    WHERE (device, environment, app, queue, version) > ($1, $2, $3, $4, $5)
+                    ORDER BY device, environment, app, queue, version LIMIT $6
                     """, start + [.integer(Int64(clamping: limit))]))
         return try rows.map { row throws(StoreError) in
             guard let device = row.integer(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
+                let queue = row.integer(2).flatMap(UInt32.init(exactly:)),
                 var stored = row.mailboxEntry(
-                    of: DeviceKey(environment: environment, device: DeviceID(column: device)), from: 2)
+                    of: DeviceKey(environment: environment, device: DeviceID(column: device)), from: 3, queue: queue)
             else { throw PostgresError.damaged("a mailbox").storeError }
             stored.version = MailboxVersion(kept: stored.version.rawValue)
             return stored
@@ -391,7 +409,8 @@ extension PostgresStore {
         let columns =
             stored.map(\.destination).columns + [
                 BoundColumn("version", .integers(entries.map { Int64(clamping: $0.version.number) })),
-                BoundColumn("bytes", .integers(stored.map { Int64(clamping: $0.notification.payload.json.count) })),
+                BoundColumn("bytes", .integers(stored.map { Int64(clamping: $0.notification.countedBytes) })),
+                stored.map(\.destination).queueColumn,
             ] + MailboxColumns.columns(of: stored)
         _ = try await Self.execute(
             [
@@ -403,15 +422,22 @@ extension PostgresStore {
                 // New versions must be greater than all that are in use.
                 PostgresStatement(
                     """
-                    UPDATE carillon.destination AS d SET version = greatest(d.version, k.version)
-                    FROM (
-                        SELECT device, environment, app, max(version) AS version
-                        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-                            AS item (device, environment, app, version)
-                        GROUP BY device, environment, app
-                    ) AS k
-                    WHERE d.device = k.device AND d.environment = k.environment AND d.app = k.app
-                    """, columns.prefix(4).map(\.value)),
+                    WITH item AS (
+                        SELECT device, environment, app, queue, max(version) AS version
+                        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                            AS item (device, environment, app, version, queue)
+                        GROUP BY device, environment, app, queue
+                    ), queues AS (
+                        UPDATE carillon.web_push_subscription AS s SET version = greatest(s.version, item.version)
+                        FROM item
+                        WHERE s.device = item.device AND s.environment = item.environment AND s.app = item.app
+                            AND s.queue = item.queue
+                    )
+                    UPDATE carillon.destination AS d SET version = greatest(d.version, item.version)
+                    FROM item
+                    WHERE d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                        AND item.queue = 0
+                    """, columns.prefix(4).map(\.value) + [stored.map(\.destination).queueColumn.value]),
             ], on: writers[0])
     }
 }

@@ -25,7 +25,7 @@ extension PostgresStore: Mailboxes {
     }
 
     package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
-        let mayHaveKept = mayHaveKept
+        let mayHaveKept = mayHaveKept || references.contains { $0.version.isKept }
         return await divided(references, by: \.destination.deviceKey) { connection, part in
             guard mayHaveKept else { return await Self.remove(part, on: connection) }
             return await self.removeEither(part, on: connection)
@@ -45,14 +45,22 @@ extension PostgresStore: Mailboxes {
     /// Reads the mailboxes of a device that keep only the newest, after waiting for the transactions that are storing something for it. Such a
     /// transaction may have looked up the device's node before this node took the device. It holds the locks of the
     /// rows until its commit. The rows are locked in the order that all transactions use.
+    ///
+    /// A last row says that another node may have stored messages of Web Push.
     func newestEntries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(PostgresStatement(assembled: Self.entriesSQL, device.values))
-        return try rows.map { row throws(StoreError) in
+        var entries: [StoredMailboxEntry] = []
+        for row in rows.map(\.self) {
+            guard !row.isNull(0) else {
+                noteKept()
+                continue
+            }
             guard let entry = row.mailboxEntry(of: device) else {
                 throw PostgresError.damaged("a mailbox of device \(device.device)").storeError
             }
-            return entry
+            entries.append(entry)
         }
+        return entries
     }
 
     private static let entriesSQL = """
@@ -60,17 +68,25 @@ extension PostgresStore: Mailboxes {
             SELECT \(MailboxColumns.reading(from: "d")) FROM carillon.destination AS d
             WHERE d.device = $1 AND d.environment = $2 ORDER BY d.app FOR SHARE
         )
-        SELECT * FROM held WHERE expires IS NOT NULL ORDER BY version, app
+        SELECT * FROM held WHERE expires IS NOT NULL
+        UNION ALL
+        SELECT \(MailboxColumns.nulls) WHERE EXISTS (SELECT FROM carillon.web_push_subscription)
+        ORDER BY version, app
         """
 
     /// In one statement, which waits for no lock. Whoever reads after an announcement finds what was announced, because
     /// both were committed together.
     package func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>] {
         let rows: PostgresRows
-        let kept: [Destination: [StoredMailboxEntry]]
+        var kept: [Destination: [StoredMailboxEntry]]
         do throws(StoreError) {
+            let mayHaveKept = mayHaveKept
             kept = try await keptContents(of: destinations)
             rows = try await read(PostgresStatement(assembled: Self.contentsSQL, destinations.values))
+            if !mayHaveKept, rows.map({ $0.integer(0) == 0 }).contains(true) {
+                noteKept()
+                kept = try await keptContents(of: destinations)
+            }
         } catch {
             return destinations.map { _ in .failure(error) }
         }
@@ -95,6 +111,8 @@ extension PostgresStore: Mailboxes {
         JOIN carillon.destination AS d
             ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
         WHERE d.expires IS NOT NULL
+        UNION ALL
+        SELECT 0, \(MailboxColumns.nulls) WHERE EXISTS (SELECT FROM carillon.web_push_subscription)
         """
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {

@@ -15,11 +15,14 @@ extension PostgresStore {
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
         let keeping = current.keeping
-        guard !keeping.isEmpty else { return await storeNewest(entries, on: connection) }
+        func keepsMore(_ destination: Destination) -> Bool {
+            destination.isSubscription || !keeping.isEmpty && keeping[destination.app] != nil
+        }
+        let kept = entries.indices.filter { keepsMore(entries[$0].entry.destination) }
+        guard !keeping.isEmpty || !kept.isEmpty else { return await storeNewest(entries, on: connection) }
         noteKept()
         // Each kind in its order.
-        let kept = entries.indices.filter { keeping[entries[$0].entry.destination.app] != nil }
-        let others = entries.indices.filter { keeping[entries[$0].entry.destination.app] == nil }
+        let others = entries.indices.filter { !keepsMore(entries[$0].entry.destination) }
         var results = [Result<MailboxVersion, StoreError>](
             repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: entries.count)
         if !others.isEmpty {
@@ -115,7 +118,7 @@ extension PostgresStore {
         guard !missing.isEmpty else { return [:] }
         let found: [Registration?]
         do throws(StoreError) {
-            found = try await lookUp(missing)
+            found = try await lookUp(missing.map(\.ofApp))
         } catch {
             return Dictionary(uniqueKeysWithValues: missing.map { ($0, .failure(error)) })
         }

@@ -193,7 +193,11 @@ package final class PostgresStore: Sendable {
 
     private static func hasKept(on connection: PostgresConnection) async throws(StoreError) -> Bool {
         do throws(PostgresError) {
-            return try await connection.execute("SELECT 1 FROM carillon.kept LIMIT 1").count > 0
+            return try await connection.execute(
+                """
+                SELECT 1 FROM carillon.kept UNION ALL SELECT 1 FROM carillon.web_push_subscription LIMIT 1
+                """
+            ).count > 0
         } catch {
             throw error.startError(schema: PostgresSchema.all.schema)
         }

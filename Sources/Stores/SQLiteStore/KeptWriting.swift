@@ -26,12 +26,12 @@ struct KeptWriting {
         number: UInt64,
         _ bound: MailboxBound,
     ) throws(SQLiteFailure) -> MailboxVersion {
-        try adoptNewest(of: entry.destination)
+        if !entry.destination.isSubscription { try adoptNewest(of: entry.destination) }
         var held = try held(before: entry)
         if let same = held.same { return MailboxVersion(kept: same) }
         // First, because nothing else may change if it fails.
         try Self.insert(entry, number: number, in: database)
-        (held.count, held.bytes) = (held.count + 1, held.bytes + entry.notification.payload.json.count)
+        (held.count, held.bytes) = (held.count + 1, held.bytes + entry.notification.countedBytes)
         if let collapseID = entry.notification.collapseID {
             let removed = try remove(
                 "collapse_id = CAST(? AS TEXT) AND version < ?",
@@ -51,7 +51,7 @@ struct KeptWriting {
         if bound.count > 1 { try adoptNewest(of: destination) }
         let held = try database.firstRow(
             "SELECT count(*), coalesce(sum(bytes), 0), max(version) FROM kept WHERE \(Self.place)",
-            destination.arguments
+            destination.place
         ) { (count: Int(clamping: $0.integer(0)), bytes: Int(clamping: $0.integer(1)), newest: $0.integer(2)) }
         guard let held, held.count > 0 else { return true }
         let left = try drop(
@@ -72,14 +72,14 @@ struct KeptWriting {
         var same: UInt64?
     }
 
-    /// The condition for the rows of one mailbox; see ``SQLiteStore``'s arguments of a destination.
-    private static let place = "environment = ? AND device = ? AND app = ? AND queue = 0"
+    /// The condition for the rows of one mailbox; see ``Destination/place``.
+    private static let place = "environment = ? AND device = ? AND app = ? AND queue = ?"
 
     private func held(before entry: MailboxEntry) throws(SQLiteFailure) -> Held {
         let row = try database.firstRow(
             """
             SELECT count(*), coalesce(sum(bytes), 0), max(CASE WHEN id = ? THEN version END) FROM kept WHERE \(Self.place)
-            """, [entry.notification.id.column] + entry.destination.arguments
+            """, [entry.notification.id.column] + entry.destination.place
         ) { row in
             (
                 Held(count: Int(clamping: row.integer(0)), bytes: Int(clamping: row.integer(1))),
@@ -93,7 +93,7 @@ struct KeptWriting {
             let payload = Data(entry.notification.payload.json)
             let isSame = try database.firstRow(
                 "SELECT 1 FROM kept WHERE \(Self.place) AND version = ? AND payload = ?",
-                entry.destination.arguments + [version, payload]
+                entry.destination.place + [version, payload]
             ) { _ in true }
             if isSame == true { held.same = UInt64(exactly: version) }
         }
@@ -111,7 +111,7 @@ struct KeptWriting {
         var (held, dropped) = (held, 0)
         while held.count > 1, held.count > bound.count || held.bytes > bound.bytes, dropped < limit {
             let oldest = try remove(
-                "version = (SELECT min(version) FROM kept WHERE \(Self.place))", destination.arguments, of: destination)
+                "version = (SELECT min(version) FROM kept WHERE \(Self.place))", destination.place, of: destination)
             guard let (notification, bytes) = oldest.first else { return held }
             (held.count, held.bytes, dropped) = (held.count - 1, held.bytes - bytes, dropped + 1)
             record(notification, of: destination, .dropped)
@@ -128,7 +128,7 @@ struct KeptWriting {
     ) throws(SQLiteFailure) -> [Removed] {
         try database.rows(
             "DELETE FROM kept WHERE \(Self.place) AND \(condition) RETURNING id, topic, bytes",
-            destination.arguments + values
+            destination.place + values
         ) { row in
             // A damaged identifier must not stop the removal of others.
             let id = NotificationID(column: row.blob(0)) ?? NotificationID(high: 0, low: 0)
@@ -180,9 +180,9 @@ extension KeptWriting {
                 """
                 REPLACE INTO mailbox (environment, device, app, \(Self.columns))
                 SELECT environment, device, app, \(Self.columns) FROM kept WHERE \(Self.place) AND version = ?
-                """, destination.arguments + [version])
+                """, destination.place + [version])
             try database.run(
-                "DELETE FROM kept WHERE \(Self.place) AND version = ?", destination.arguments + [version])
+                "DELETE FROM kept WHERE \(Self.place) AND version = ?", destination.place + [version])
         }
         for (notification, _) in try remove("true", [], of: destination) {
             record(notification, of: destination, .dropped)
@@ -197,37 +197,62 @@ extension KeptWriting {
         let notification = entry.notification
         try database.run(
             """
-            INSERT INTO kept (environment, device, app, \(columns), bytes)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?)
+            INSERT INTO kept (environment, device, app, queue, \(columns), bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?)
             """,
-            entry.destination.arguments + [
+            entry.destination.place + [
                 Int64(clamping: number), entry.expires.column, notification.id.column,
                 notification.priority.rawValue, notification.expiration.seconds.map { Int64(bitPattern: $0) },
                 Int64(clamping: notification.payload.contents.rawValue), StoredPushType(notification).text,
                 Data(notification.topic.utf8), (notification.collapseID?.rawValue.utf8).map { Data($0) },
-                Data(notification.payload.json), notification.payload.json.count,
+                Data(notification.payload.json), notification.countedBytes,
             ])
     }
 
     /// Removes a notification that is not in the other table under this version.
     static func remove(_ reference: MailboxReference, in database: Database) throws(SQLiteFailure) -> Bool {
-        let arguments = reference.destination.arguments + [Int64(bitPattern: reference.version.number)]
-        if try database.run("DELETE FROM kept WHERE \(place) AND version = ?", arguments) > 0 { return true }
+        let version: StatementArguments = [Int64(bitPattern: reference.version.number)]
+        if try database.run(
+            "DELETE FROM kept WHERE \(place) AND version = ?", reference.destination.place + version) > 0
+        {
+            return true
+        }
         // It was moved when its app began to keep one.
-        guard reference.version.isKept else { return false }
+        guard reference.version.isKept, !reference.destination.isSubscription else { return false }
         return try database.run(
-            "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?", arguments) > 0
+            "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
+            reference.destination.arguments + version) > 0
     }
 
-    /// Empties a mailbox, because its app is no longer on the device.
+    /// Empties the mailbox of an app that is no longer on the device, with those of its subscriptions; or that of one
+    /// subscription.
     static func empty(
         _ destination: Destination,
         in database: Database,
     ) throws(SQLiteFailure) -> [EndedNotification] {
         try database.rows(
-            "DELETE FROM kept WHERE \(place) RETURNING environment, device, app, id, topic", destination.arguments
+            """
+            DELETE FROM kept WHERE environment = ?1 AND device = ?2 AND app = ?3 AND (?4 = 0 OR queue = ?4)
+            RETURNING environment, device, app, id, topic
+            """, destination.place
         ) { row throws(SQLiteFailure) in
             try row.endedNotification(.discarded(.unregistered))
+        }
+    }
+
+    /// Removes a notification by its identifier.
+    /// - Returns: its version, and what to record; nil if it is not there.
+    static func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+        in database: Database,
+    ) throws(SQLiteFailure) -> (version: MailboxVersion, ended: EndedNotification)? {
+        try database.firstRow(
+            "DELETE FROM kept WHERE \(place) AND id = ? RETURNING version, topic", destination.place + [id.column]
+        ) { row in
+            let ended = EndedNotification(
+                id: id, destination: destination, topic: row.text(1), step: .discarded(.withdrawn))
+            return (MailboxVersion(kept: UInt64(clamping: row.integer(0))), ended)
         }
     }
 
@@ -281,9 +306,9 @@ extension KeptWriting {
         let after = Int64(clamping: version?.number ?? 0)
         let kept = try database.rows(
             """
-            SELECT app, \(columns) FROM kept WHERE rowid IN (
+            SELECT app, \(columns), queue FROM kept WHERE rowid IN (
                 SELECT rowid FROM kept
-                WHERE environment = ? AND device = ? AND queue = 0 AND version > ? ORDER BY version LIMIT ?
+                WHERE environment = ? AND device = ? AND version > ? ORDER BY version LIMIT ?
             ) ORDER BY version
             """, device.arguments + [after, MailboxBound.pageCount]
         ) { row throws(SQLiteFailure) in
@@ -294,9 +319,12 @@ extension KeptWriting {
         }
         let following = try database.rows(
             """
-            SELECT DISTINCT app FROM kept WHERE environment = ? AND device = ? AND queue = 0 AND version > ?
+            SELECT DISTINCT app, queue FROM kept WHERE environment = ? AND device = ? AND version > ?
             """, device.arguments + [Int64(clamping: last.version.number)]
-        ) { AppID(rawValue: UInt32(clamping: $0.integer(0))) }
+        ) { row in
+            DeviceMailbox(
+                app: AppID(rawValue: UInt32(clamping: row.integer(0))), queue: UInt32(clamping: row.integer(1)))
+        }
         return MailboxPage(
             entries: newest + kept, last: following.isEmpty ? nil : last.version, following: Set(following))
     }
@@ -308,27 +336,36 @@ extension KeptWriting {
         in database: Database,
     ) throws(SQLiteFailure) -> [StoredMailboxEntry] {
         let start: StatementArguments =
-            reference.map { $0.destination.arguments + [Int64(clamping: $0.version.number)] } ?? [-1, 0, 0, 0]
+            reference.map { $0.destination.place + [Int64(clamping: $0.version.number)] } ?? [-1, 0, 0, 0, 0]
         return try database.rows(
             """
-            SELECT app, \(columns), environment, device FROM kept
-            WHERE (environment, device, app, version) > (?, ?, ?, ?) AND queue = 0
-            ORDER BY environment, device, app, version LIMIT ?
+            SELECT app, \(columns), queue, environment, device FROM kept
+            WHERE (environment, device, app, queue, version) > (?, ?, ?, ?, ?)
+            ORDER BY environment, device, app, queue, version LIMIT ?
             """, start + [limit]
         ) { row throws(SQLiteFailure) in
-            guard let environment = Environment(column: row.integer(11)) else {
+            guard let environment = Environment(column: row.integer(12)) else {
                 throw .damaged("a mailbox that is not valid")
             }
-            return try row.keptEntry(of: DeviceKey(environment: environment, device: DeviceID(column: row.integer(12))))
+            return try row.keptEntry(of: DeviceKey(environment: environment, device: DeviceID(column: row.integer(13))))
         }
     }
 }
 
 extension Row {
-    /// A row with an app and the columns of a kept notification.
+    /// A row with an app, the columns of a kept notification and its queue.
     fileprivate func keptEntry(of device: DeviceKey) throws(SQLiteFailure) -> StoredMailboxEntry {
         guard var stored = mailboxEntry(of: device) else { throw .damaged("a mailbox of device \(device.device)") }
+        guard let queue = UInt32(exactly: integer(11)) else { throw .damaged("a mailbox of device \(device.device)") }
+        let app = stored.entry.destination.app
+        stored.entry.destination = Destination(
+            environment: device.environment, device: device.device, app: app, queue: queue)
         if let number = UInt64(exactly: integer(1)) { stored.version = MailboxVersion(kept: number) }
         return stored
     }
+}
+
+extension Destination {
+    /// The columns `environment`, `device`, `app` and `queue`.
+    var place: StatementArguments { arguments + [Int64(queue)] }
 }

@@ -49,6 +49,10 @@ struct MailboxWriting {
             let number = place.index - entries.startIndex
             guard case .success(let next) = results[number] else { continue }
             do throws(SQLiteFailure) {
+                if entries[place.index].destination.isSubscription {
+                    results[number] = try storeMessage(entries[place.index], number: next.rawValue, now)
+                    continue
+                }
                 if !keeping.isEmpty, let keep = keeping[entries[place.index].destination.app] {
                     var kept = KeptWriting(database)
                     let version = try kept.store(entries[place.index], number: next.rawValue, .app(keep: keep))
@@ -64,6 +68,21 @@ struct MailboxWriting {
             }
         }
         return results
+    }
+
+    /// Stores a message of Web Push.
+    private mutating func storeMessage(
+        _ entry: MailboxEntry,
+        number: UInt64,
+        _ now: Timestamp,
+    ) throws(SQLiteFailure) -> Result<MailboxVersion, StoreError> {
+        guard try SQLiteStore.hasSubscription(entry.destination, in: database) else {
+            return .failure(.noSubscription(at: now))
+        }
+        var kept = KeptWriting(database)
+        let version = try kept.store(entry, number: number, .subscription)
+        ended += kept.ended
+        return .success(version)
     }
 
     private mutating func store(_ entry: MailboxEntry, version: UInt64) throws(SQLiteFailure) {

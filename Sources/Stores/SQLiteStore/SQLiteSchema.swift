@@ -47,6 +47,9 @@ enum SQLiteSchema {
         migrator.registerMigration("sealed held notifications") { database in
             try database.execute(sql: sealedHeldNotifications)
         }
+        migrator.registerMigration("web push subscriptions") { database in
+            try database.execute(sql: webPushSubscriptions)
+        }
         return migrator
     }
 
@@ -314,6 +317,27 @@ enum SQLiteSchema {
             environment, device, app, queue, version, bytes, id, collapse_id
         );
         CREATE INDEX kept_by_expiry ON kept (expires);
+        """
+
+    private static let webPushSubscriptions = """
+        -- queue: the number of the subscription, from 1. Its messages are rows of the table kept, whose bytes are those of
+        -- their bodies. name: UTF-8. seed: what the endpoint is made from, with a secret. digest: SHA-256 of the endpoint.
+        -- vapid: the only key that may sign, a point on P-256; NULL if there is none. plain: 0 or 1, whether messages
+        -- without encryption are accepted.
+        CREATE TABLE web_push_subscription (
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            queue INTEGER NOT NULL,
+            name BLOB NOT NULL,
+            seed BLOB NOT NULL,
+            digest BLOB NOT NULL,
+            vapid BLOB,
+            plain INTEGER NOT NULL,
+            PRIMARY KEY (environment, device, app, queue)
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX web_push_subscription_by_name ON web_push_subscription (environment, device, app, name);
+        CREATE UNIQUE INDEX web_push_subscription_by_digest ON web_push_subscription (digest);
         """
 
     private static let handleAges = """

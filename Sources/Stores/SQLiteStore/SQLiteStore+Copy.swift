@@ -68,6 +68,18 @@ extension SQLiteStore: CopyableStore {
         }
     }
 
+    package func copiedSubscriptions(
+        after subscription: WebPushSubscription?,
+        limit: Int,
+    ) async throws(StoreError) -> [WebPushSubscription] {
+        let start: StatementArguments =
+            subscription.map { $0.destination.arguments + [Data($0.name.utf8)] } ?? [-1, 0, 0, Data()]
+        return try await read { database throws(SQLiteFailure) in
+            try Self.subscriptions(
+                "(s.environment, s.device, s.app, s.name) > (?, ?, ?, ?)", start, limit: limit, in: database)
+        }
+    }
+
     package func copiedFeedback(
         _ list: FeedbackList,
         after mark: FeedbackMark?,
@@ -146,6 +158,12 @@ extension SQLiteStore: CopyableStore {
                 newest = max(newest, mailbox.version.rawValue)
             }
             try Self.reserve(newest, in: database)
+        }
+    }
+
+    package func fill(_ subscriptions: [WebPushSubscription]) async throws(StoreError) {
+        try await write(items: subscriptions.count) { database throws(SQLiteFailure) in
+            for subscription in subscriptions { try Self.write(subscription, in: database) }
         }
     }
 

@@ -16,7 +16,11 @@ extension SQLiteStore: Mailboxes {
         return await inParts(
             entries,
             pages: kept.isEmpty
-                ? MailboxWriting.pages(of:) : { MailboxWriting.pages(of: $0, isKept: kept[$0.destination.app] != nil) }
+                ? { MailboxWriting.pages(of: $0, isKept: $0.destination.isSubscription) }
+                : {
+                    MailboxWriting.pages(
+                        of: $0, isKept: $0.destination.isSubscription || kept[$0.destination.app] != nil)
+                }
         ) { [commits, self] part, pages, answer in
             commits.hand(items: part.count, pages: pages, undoable: false) {
                 database, accepted throws(SQLiteFailure) in
@@ -25,7 +29,7 @@ extension SQLiteStore: Mailboxes {
                     try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
                 }
                 let entries = part.prefix(accepted)
-                let registrations = writing.registrations(of: entries.map(\.destination))
+                let registrations = writing.registrations(of: entries.map(\.destination.ofApp))
                 let keeping = accounts.current.keeping
                 if !keeping.isEmpty { self.hasKept.store(true, ordering: .releasing) }
                 var mailboxes = try MailboxWriting(database, keeping: keeping)
@@ -40,6 +44,19 @@ extension SQLiteStore: Mailboxes {
                 answer(Self.results($0, of: part.count))
             }
         }
+    }
+
+    package func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion? {
+        let journal = journal
+        return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
+            try KeptWriting.withdraw(id, from: destination, in: database)
+        } committed: { withdrawn in
+            if let withdrawn { journal.record([withdrawn.ended]) }
+            return withdrawn?.version
+        }.get()
     }
 
     package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
@@ -199,11 +216,15 @@ extension SQLiteStore {
         var results: [Result<MailboxRemoval, StoreError>] = []
         results.reserveCapacity(references.count)
         for reference in references {
-            let removed = try database.run(
-                "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
-                // A damaged version is negative, and is removed as what it is.
-                reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
-            )
+            // A subscription has no row there.
+            let removed =
+                reference.destination.isSubscription
+                ? 0
+                : try database.run(
+                    "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
+                    // A damaged version is negative, and is removed as what it is.
+                    reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
+                )
             var isRemoved = removed > 0
             if !isRemoved, hasKept.load(ordering: .acquiring) {
                 isRemoved = try KeptWriting.remove(reference, in: database)
@@ -231,13 +252,14 @@ extension SQLiteStore {
         }
     }
 
-    /// Empties one mailbox, whichever version it contains.
-    /// - Returns: what it contained.
+    /// Empties the mailbox of an app, whichever version it contains, and ends the app's subscriptions.
+    /// - Returns: what they contained.
     static func empty(
         _ destination: Destination,
         in database: Database,
     ) throws(SQLiteFailure) -> [EndedNotification] {
-        try database.rows(
+        try endSubscriptions(of: destination, in: database)
+        return try database.rows(
             """
             DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ?
             RETURNING environment, device, app, id, topic

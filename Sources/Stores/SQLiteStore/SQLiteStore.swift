@@ -152,7 +152,11 @@ package final class SQLiteStore: Sendable {
                 .writeWithoutTransaction { database in
                     (
                         VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
-                        try database.firstRow("SELECT 1 FROM kept LIMIT 1") { _ in true } ?? false,
+                        try database.firstRow(
+                            """
+                            SELECT 1 FROM kept UNION ALL SELECT 1 FROM web_push_subscription LIMIT 1
+                            """
+                        ) { _ in true } ?? false,
                         try Self.loadRegistrations(from: database),
                         try SubscribedDevices.load(from: database),
                         AccountsFeed(try AccountRows.load(from: database))

@@ -109,11 +109,13 @@ extension JournalEntry {
         add("activityToken", facts.activityToken?.rawValue)
         add("topic", facts.topic)
         add("channel", facts.channel)
+        add("subscription", facts.subscription)
         if let payload {
             text += #","payload":"# + payload
         } else if !facts.body.isEmpty {
             add("body", String(decoding: facts.body, as: UTF8.self))
         }
+        if let bytes = facts.messageBytes { text += #","bytes":\#(bytes)"# }
         if let bytes = facts.bodyBytes { text += #","bodyBytes":\#(bytes)"# }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)

@@ -30,6 +30,10 @@ package struct RequestFacts: Sendable {
     package var collapseID: String?
     /// The broadcast channel that the request names, or that it has created.
     package var channel: String?
+    /// The name of the Web Push subscription that the message is for.
+    package var subscription: String?
+    /// The size of a message of Web Push, in bytes. The journal has no body of it, because it is encrypted.
+    package var messageBytes: Int?
     /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
     /// The size of the whole body in bytes, if ``body`` has only its beginning or nothing; nil if ``body`` has all of
@@ -155,7 +159,8 @@ package struct RequestFacts: Sendable {
         self.body = body
         self.status = status
         self.reason = reason
-        outcome = status == 200 ? .pending : .rejected
+        // Web Push has 201.
+        outcome = (200..<300).contains(status) ? .pending : .rejected
     }
 
     /// The payload; nil if the body is not a JSON dictionary. It is parsed at each access, because few requests are
@@ -177,6 +182,8 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     case binary
     /// The management of broadcast channels (docs/channels.md).
     case channels
+    /// Web Push (docs/web-push.md). Rehearsals and reports are not about it.
+    case webPush = "webpush"
     /// The management API, which sends without a provider. Rehearsals and reports are not about it.
     case management
 

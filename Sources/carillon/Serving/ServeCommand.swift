@@ -101,6 +101,25 @@ struct ServeCommand: AsyncParsableCommand {
     var managementTLS: String?
 
     @Option(
+        name: .customLong("web-push"),
+        help: ArgumentHelp("Where Web Push listens with TLS: ADDRESS:PORT (nowhere).", valueName: "address"))
+    var webPush: String?
+
+    @Option(
+        name: .customLong("web-push-plain"),
+        help: ArgumentHelp(
+            "Where Web Push listens without TLS, for a proxy on this machine or of --proxy-protocol: ADDRESS:PORT (nowhere).",
+            valueName: "address"))
+    var webPushPlain: String?
+
+    @Option(
+        name: .customLong("web-push-url"),
+        help: ArgumentHelp(
+            "What endpoints of Web Push begin with, as in https://push.example.com (where Web Push listens).",
+            valueName: "url"))
+    var webPushURL: String?
+
+    @Option(
         name: .customLong("node-name"),
         help: ArgumentHelp(
             "The name of this node among those that use a PostgreSQL store (the machine's name).", valueName: "name"))
@@ -213,6 +232,9 @@ struct ServeCommand: AsyncParsableCommand {
         settings.storeKeyFile = storeKeyFile ?? settings.storeKeyFile
         if let management { try settings.setManagement(management) }
         if let managementTLS { try settings.setManagementTLS(managementTLS) }
+        if let webPush { try settings.setWebPush(webPush) }
+        if let webPushPlain { try settings.setWebPushPlain(webPushPlain) }
+        if let webPushURL { try settings.setWebPushURL(webPushURL) }
         if let managementKeyFile { settings.setManagementKeyFile(managementKeyFile) }
         try settings.checkManagementKey(isForCommands: environment["CARILLON_MANAGEMENT_URL"] != nil)
         settings.useLimitsForTests()

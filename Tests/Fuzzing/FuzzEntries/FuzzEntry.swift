@@ -24,6 +24,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case providerRequest = "provider-request"
     case audience
     case pem
+    case webPush = "web-push"
 
     /// Reads the bytes. Stops the process if the result breaks a promise.
     package func run(_ bytes: [UInt8]) {
@@ -43,6 +44,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .providerRequest: Self.readProviderRequest(bytes)
         case .audience: Self.readAudience(bytes)
         case .pem: Self.readPEM(bytes)
+        case .webPush: Self.readWebPush(bytes)
         }
     }
 

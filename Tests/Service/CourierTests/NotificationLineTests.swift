@@ -6,6 +6,7 @@ import Testing
 
 import struct Foundation.Data
 import class Foundation.JSONSerialization
+import class Foundation.NSNull
 
 @testable import Courier
 
@@ -47,6 +48,50 @@ struct NotificationLineTests {
             Notification(id: id, topic: "a", payload: Payload(Array("{}".utf8))), number: 0, bundleID: bundleID)
         #expect(Set(object.keys) == ["sending", "id", "topic", "bundleID", "priority", "payload"])
         #expect(object["sending"] as? UInt64 == 0)
+    }
+
+    @Test
+    func `A message of Web Push has its subscription, and the parts of the message`() throws {
+        let bundleID = try #require(BundleID(rawValue: "com.example.app"))
+        let name = "ü\"\\" + String(repeating: "\u{1}", count: 90)
+        let destination = Destination(
+            environment: .development, device: DeviceID(rawValue: 1), app: AppID(rawValue: 1), queue: 7)
+        let subscription = WebPushSubscription(destination: destination, name: name, seed: [], digest: [])
+        let message = WebPushMessage(
+            body: [0xfb, 0xff], encoding: .aesgcm, dh: "BB", salt: "ss", urgency: .veryLow, topic: "t")
+        let object = try read(
+            message.notification(id, for: bundleID, to: subscription, expiration: .at(5)), number: 3, bundleID: bundleID
+        )
+        #expect(
+            Set(object.keys) == [
+                "sending", "id", "topic", "bundleID", "pushType", "priority", "expiration", "subscription", "webPush",
+            ])
+        #expect(object["subscription"] as? String == name)
+        #expect(object["pushType"] as? String == "webpush")
+        #expect(object["priority"] as? Int == 1)
+        let parts = try #require(object["webPush"] as? [String: String])
+        #expect(
+            parts == [
+                "body": "-_8", "encoding": "aesgcm", "dh": "BB", "salt": "ss", "urgency": "very-low", "topic": "t",
+            ])
+    }
+
+    @Test
+    func `A message without encryption has null in place of what it has not`() throws {
+        let bundleID = try #require(BundleID(rawValue: "a"))
+        let destination = Destination(
+            environment: .development, device: DeviceID(rawValue: 1), app: AppID(rawValue: 1), queue: 7)
+        let subscription = WebPushSubscription(destination: destination, name: "n", seed: [], digest: [])
+        let notification = WebPushMessage(body: [], urgency: .high).notification(
+            id, for: bundleID, to: subscription, expiration: .immediately)
+        let object = try read(notification, number: 3, bundleID: bundleID)
+        let parts = try #require(object["webPush"] as? [String: Any])
+        #expect(Set(parts.keys) == ["body", "encoding", "dh", "salt", "urgency", "topic"])
+        #expect(parts["encoding"] is NSNull)
+        #expect(parts["body"] as? String == "")
+        #expect(object["priority"] as? Int == 10)
+        #expect(object["expiration"] as? Int == 0)
+        #expect(notification.countedBytes == 0)
     }
 
     private func read(

@@ -184,7 +184,7 @@ extension DeliverySimulation {
             problems.append("Two offers have the name \(id).")
             return .returned
         }
-        if fault == .discardsSingleAttempts, offer.id == nil, attached.line.waiting[offer.destination.app] != nil {
+        if fault == .discardsSingleAttempts, offer.id == nil, attached.line.waiting[offer.destination.mailbox] != nil {
             return checkSingleAttempt(offer, .returned, on: attached.line)
         }
         let offered = attached.line.offer(offer, now: moment, silents: &node.silents)

@@ -9,7 +9,9 @@ extension DeliverySimulation {
         let time: Timestamp
     }
 
-    func keeps(_ destination: Destination) -> Bool { keep > 1 && destination.app == AppID(rawValue: 2) }
+    func keeps(_ destination: Destination) -> Bool {
+        destination.isSubscription || keep > 1 && destination.app == AppID(rawValue: 2)
+    }
 
     /// The contents of all mailboxes.
     var contents: [StoredMailboxEntry] { Array(mailboxes.values) + kept.values.joined().map(\.stored) }

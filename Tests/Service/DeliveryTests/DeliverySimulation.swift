@@ -187,7 +187,18 @@ final class DeliverySimulation {
         limits.burstInterval = .seconds(3)
         limits.silentsPerApp = Rate(burst: 2, perSecond: 0.5)
         devices = (1...2).map { Device(DeviceKey(environment: .production, device: DeviceID(rawValue: $0))) }
-        destinations = devices.flatMap { device in (1...2).map { Example.destination(app: $0, on: device.key) } }
+        // In the runs in which an app keeps more, the other one has a subscription of Web Push. Its messages are
+        // notifications like others: what a queue does differently from a mailbox that keeps more, the stores' contract says.
+        let queues: [UInt32] = keep > 1 ? [0, 1] : [0]
+        destinations = devices.flatMap { device in
+            (1...2).flatMap { app in
+                (app == 1 ? queues : [0]).map { queue in
+                    Destination(
+                        environment: device.key.environment, device: device.key.device, app: AppID(rawValue: app),
+                        queue: queue)
+                }
+            }
+        }
         active = Set(destinations)
         // The clocks of the nodes differ more than those of real machines.
         for number in 0..<count { nodes.append(Node(number, skew: .seconds(2 * number), start())) }

@@ -20,6 +20,8 @@ struct KeptLineTests {
         return stored
     }
 
+    private static func mailbox(_ app: UInt32) -> DeviceMailbox { DeviceMailbox(app: AppID(rawValue: app)) }
+
     private static func sends(_ steps: [LineRig.Step]) -> [UInt64] {
         steps.compactMap { if case .send(_, let number) = $0 { number } else { nil } }
     }
@@ -64,19 +66,87 @@ struct KeptLineTests {
         #expect(rig.acknowledged(2) == [.acknowledged(2), .remove(app: 1, version: 2)])
     }
 
+    private static func message(
+        _ number: UInt64,
+        queue: UInt32,
+        version: UInt64? = nil,
+        urgency: WebPushMessage.Urgency = .high,
+    ) -> StoredMailboxEntry {
+        var stored = kept(number, version: version, priority: urgency.priority)
+        let app = stored.entry.destination
+        stored.entry.destination = Destination(
+            environment: app.environment, device: app.device, app: app.app, queue: queue)
+        return stored
+    }
+
+    @Test
+    func `Queues of an app do not delay each other, nor the app's own mailbox`() {
+        var rig = LineRig.open(power: .low)
+        #expect(Self.sends(rig.stored(Self.message(1, queue: 1, urgency: .low))) == [])
+        // The newest of the app's own mailbox has a lower version, and is not a message of the queue.
+        #expect(Self.sends(rig.stored(Example.stored(2, version: 2))) == [1, 2])
+        #expect(Self.sends(rig.stored(Self.message(3, queue: 2, version: 1))) == [3])
+        // Two queues may have the same version.
+        #expect(Self.sends(rig.stored(Self.message(4, queue: 1, version: 9))) == [4])
+        #expect(Self.sends(rig.stored(Self.message(5, queue: 2, version: 9))) == [5])
+        _ = rig.acknowledged(4, 5)
+        #expect(Self.sends(rig.stored(Self.message(6, queue: 3, version: 9))) == [6])
+    }
+
+    @Test
+    func `Only urgent messages come at once when the device's power is low`() {
+        var rig = LineRig.open(power: .low)
+        for (number, urgency) in zip(1..., [WebPushMessage.Urgency.veryLow, .low, .normal]) {
+            #expect(Self.sends(rig.stored(Self.message(number, queue: 1, urgency: urgency))) == [])
+        }
+        #expect(Self.sends(rig.stored(Self.message(4, queue: 2))) == [1, 2, 3, 4])
+    }
+
+    @Test
+    func `A withdrawn message is not sent, wherever it waits`() {
+        var rig = LineRig.open(power: .low)
+        let message = Self.message(1, queue: 1, urgency: .low)
+        _ = rig.stored(message)
+        let reference = MailboxReference(destination: message.entry.destination, version: message.version)
+        _ = rig.line.withdrawn(reference)
+        #expect(Self.sends(rig.changed(.awake)) == [])
+        // A reading may have found it before.
+        #expect(Self.sends(rig.stored(message)) == [])
+        let other = Self.message(2, queue: 2, version: 1)
+        #expect(Self.sends(rig.stored(other)) == [2])
+    }
+
+    @Test
+    func `The end of a subscription ends its waiting messages alone, and that of the app all of them`() {
+        for (ended, left) in [(UInt32(1), [2, 3] as [UInt64]), (0, [])] {
+            var rig = LineRig.open(power: .low)
+            for number in 1...2 as ClosedRange<UInt64> {
+                _ = rig.stored(Self.message(number, queue: UInt32(number), urgency: .low))
+            }
+            _ = rig.stored(Example.stored(3, version: 3, priority: .considerate))
+            let app = Example.destination()
+            let destination = Destination(
+                environment: app.environment, device: app.device, app: app.app, queue: ended)
+            _ = rig.line.removed(destination)
+            let removed = Set(1...3 as ClosedRange<UInt64>).subtracting(left)
+            _ = rig.read([])
+            #expect(Set(Self.sends(rig.changed(.awake))).isDisjoint(with: removed))
+        }
+    }
+
     @Test
     func `Pages are read until half of a page is under way, and again from the first one when there is room`() {
         var rig = LineRig(limit: 1000, power: .awake)
         let half = UInt64(MailboxBound.pageCount / 2)
         let first = MailboxPage(
-            entries: (1...half).map { Self.kept($0) }, last: MailboxVersion(kept: half), following: [AppID(rawValue: 1)]
+            entries: (1...half).map { Self.kept($0) }, last: MailboxVersion(kept: half), following: [Self.mailbox(1)]
         )
         let steps = rig.read(first)
         #expect(Self.sends(steps) == Array(1...half))
         #expect(steps.last == .readPage(after: half))
         let second = MailboxPage(
             entries: (half + 1...2 * half).map { Self.kept($0) }, last: MailboxVersion(kept: 2 * half),
-            following: [AppID(rawValue: 1), AppID(rawValue: 2)])
+            following: [Self.mailbox(1), Self.mailbox(2)])
         #expect(Self.sends(rig.read(second)) == Array(half + 1...2 * half))
         // An offer must not overtake what follows.
         #expect(rig.offer(1000, app: 2) == (.returned, nil))
@@ -92,7 +162,7 @@ struct KeptLineTests {
     func `An offer that comes between two pages is held back, and does not overtake what follows`() {
         var rig = LineRig(limit: 1000, power: .awake)
         let page = MailboxPage(
-            entries: [Self.kept(1)], last: MailboxVersion(kept: 1), following: [AppID(rawValue: 2)])
+            entries: [Self.kept(1)], last: MailboxVersion(kept: 1), following: [Self.mailbox(2)])
         #expect(rig.read(page) == [.send(1, notification: 1), .readPage(after: 1)])
         #expect(rig.offer(10, app: 2) == (.taken, nil))
         #expect(rig.read([Self.kept(2, app: 2)]) == [.send(2, notification: 2), .returned(10)])

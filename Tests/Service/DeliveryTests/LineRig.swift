@@ -102,7 +102,7 @@ struct LineRig: ~Copyable {
     }
 
     mutating func removed(_ app: UInt32) -> [Step] {
-        let actions = line.removed(AppID(rawValue: app))
+        let actions = line.removed(Example.destination(app: app))
         return actions.compactMap { step($0) }
     }
 

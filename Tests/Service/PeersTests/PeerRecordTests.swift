@@ -98,6 +98,29 @@ struct PeerRecordTests {
     }
 
     @Test
+    func `A message of Web Push keeps its subscription, and an earlier release reads the rest`() throws {
+        let queue = Destination(
+            environment: .production, device: DeviceID(rawValue: .max), app: AppID(rawValue: 3), queue: .max)
+        var stored = Self.entry()
+        stored.entry.destination = queue
+        let records: [PeerRecord] = [
+            .offer(Offer(id: Self.offerID, destination: queue, notification: Self.notification()), epoch: 4),
+            .stored(stored, offer: nil, epoch: 1),
+        ]
+        for record in records {
+            var written = ByteBuffer()
+            record.write(to: &written)
+            var whole = written
+            #expect(try PeerRecord.read(from: &whole, maximumBytes: 65_536) == record)
+            for missing in 1...3 {
+                var cut = written
+                cut.setInteger(UInt32(written.readableBytes - 4 - missing), at: 0)
+                #expect(throws: PeerRecord.Malformed.self) { try PeerRecord.read(from: &cut, maximumBytes: 65_536) }
+            }
+        }
+    }
+
+    @Test
     func `A record of a later release may have more fields at its end`() throws {
         var buffer = ByteBuffer()
         PeerRecord.outcome(.returned, offer: 1).write(to: &buffer)

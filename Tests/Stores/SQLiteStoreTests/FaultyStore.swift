@@ -53,6 +53,18 @@ final class FaultyStore: ForwardingStore {
         case fitsNothing
         /// What mailboxes keep is read backwards.
         case readsBackwards
+        /// A subscription that is made again has the endpoint of the one before.
+        case repeatsEndpoints
+        /// The end of a subscription leaves its queue.
+        case keepsQueues
+        /// A message that is stored after the end of its subscription stays.
+        case storesForEnded
+        /// A withdrawn message is delivered.
+        case deliversWithdrawn
+        /// A subscription has one message, as an app's mailbox has.
+        case queuesOne
+        /// An app may have any number of subscriptions.
+        case subscribesWithoutLimit
     }
 
     private struct State {
@@ -62,6 +74,7 @@ final class FaultyStore: ForwardingStore {
         var accounts: AccountsSnapshot?
         var invited: Set<[UInt8]> = []
         var mark: AttemptMark?
+        var seeds: [String: WebPushSubscription] = [:]
     }
 
     private let fault: Fault
@@ -110,6 +123,7 @@ extension FaultyStore {
             switch (fault, result) {
             case (.repeatsVersions, .success): .success(MailboxVersion(rawValue: 1))
             case (.storesForRemoved, .failure): .success(leave(entry))
+            case (.storesForEnded, .failure) where entry.destination.isSubscription: .success(leave(entry))
             default: result
             }
         }
@@ -135,7 +149,21 @@ extension FaultyStore {
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let left = state.withLock { $0.left.values.filter { $0.entry.destination.deviceKey == device } }
         let entries = try await memory.entries(of: device)
+        if fault == .queuesOne {
+            let last = Dictionary(
+                entries.map { ($0.entry.destination, $0.version) }, uniquingKeysWith: { max($0, $1) })
+            return entries.filter { !$0.entry.destination.isSubscription || last[$0.entry.destination] == $0.version }
+        }
         return (fault == .readsBackwards ? entries.reversed() : entries) + left
+    }
+
+    func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion? {
+        guard fault == .deliversWithdrawn else { return try await memory.withdraw(id, from: destination) }
+        let held = try await memory.entries(of: destination.deviceKey)
+        return held.first { $0.entry.destination == destination && $0.entry.notification.id == id }?.version
     }
 
     func fitMailboxes(limit: Int) async throws(StoreError) -> Int {
@@ -148,6 +176,34 @@ extension FaultyStore {
         for held in try await memory.entries(of: device) where condition(held.entry.destination) {
             state.withLock { $0.left[held.entry.destination] = held }
         }
+    }
+}
+
+extension FaultyStore {
+    // MARK: Web Push
+
+    func subscribe(
+        _ subscription: WebPushSubscription,
+        limit: Int,
+    ) async throws(StoreError) -> WebPushSubscription {
+        guard fault == .repeatsEndpoints else {
+            return try await memory.subscribe(subscription, limit: fault == .subscribesWithoutLimit ? .max : limit)
+        }
+        let first = state.withLock { state in
+            let first = state.seeds[subscription.name] ?? subscription
+            state.seeds[subscription.name] = first
+            return first
+        }
+        return try await memory.subscribe(first, limit: limit)
+    }
+
+    func endSubscription(_ name: String, of app: Destination) async throws(StoreError) -> WebPushSubscription? {
+        if fault == .keepsQueues {
+            for held in try await memory.entries(of: app.deviceKey) where held.entry.destination.isSubscription {
+                state.withLock { $0.left[held.entry.destination] = held }
+            }
+        }
+        return try await memory.endSubscription(name, of: app)
     }
 }
 

@@ -135,6 +135,35 @@ extension ForwardingStore {
         try await inner.removeExpired(before: moment, of: app, limit: limit)
     }
 
+    package func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion? {
+        try await inner.withdraw(id, from: destination)
+    }
+
+    // MARK: Web Push
+
+    package func subscriptions(with digests: [[UInt8]]) async throws(StoreError) -> [WebPushSubscription?] {
+        try await inner.subscriptions(with: digests)
+    }
+
+    package func subscribe(
+        _ subscription: WebPushSubscription, limit: Int,
+    ) async throws(StoreError) -> WebPushSubscription {
+        try await inner.subscribe(subscription, limit: limit)
+    }
+
+    package func subscriptions(of app: Destination) async throws(StoreError) -> [WebPushSubscription] {
+        try await inner.subscriptions(of: app)
+    }
+
+    package func endSubscription(
+        _ name: String, of app: Destination,
+    ) async throws(StoreError) -> WebPushSubscription? {
+        try await inner.endSubscription(name, of: app)
+    }
+
     // MARK: Invitations
 
     package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {

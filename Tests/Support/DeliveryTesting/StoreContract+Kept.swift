@@ -346,7 +346,7 @@ extension StoreContract {
         try await store(1000, to: plain, ports)
         let first = try await ports.mailboxes.page(of: Samples.device, after: nil)
         #expect(first.entries.count(where: \.version.isKept) == MailboxBound.pageCount)
-        #expect(first.following == [one.app, other.app])
+        #expect(first.following == [one.mailbox, other.mailbox])
         let last = try #require(first.last)
         let second = try await ports.mailboxes.page(of: Samples.device, after: last)
         #expect(second.last == nil)

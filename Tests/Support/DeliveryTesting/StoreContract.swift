@@ -20,6 +20,7 @@ package struct StoreContract: Sendable {
         package var accounts: any Accounts
         package var registrations: any Registrations
         package var mailboxes: any Mailboxes
+        package var webPush: any WebPushSubscriptions
         package var secrets: any Secrets
         package var invitations: any Invitations
         package var feedback: any Feedback
@@ -34,6 +35,7 @@ package struct StoreContract: Sendable {
             accounts = store
             registrations = store
             mailboxes = store
+            webPush = store
             secrets = store.secrets
             invitations = store
             feedback = store
@@ -75,7 +77,8 @@ package struct StoreContract: Sendable {
 
     /// All promises.
     package static let promises =
-        mailboxPromises + keptPromises + registrationPromises + listPromises + accountPromises + administratorPromises
+        mailboxPromises + keptPromises + webPushPromises + registrationPromises + listPromises + accountPromises
+        + administratorPromises
         + upstreamPromises + heldPromises
         + secretPromises
         + invitationPromises

@@ -286,7 +286,7 @@ struct Acceptances: ~Copyable {
     /// destination may already be in the queue. Then only the newer one is stored.
     private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout [Action]) {
         guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
-        if keeping.contains(acceptance.submission.destination.app) {
+        if keeping.contains(acceptance.submission.destination) {
             storeBehind(acceptance, at: index, isOut: isOut, &actions)
         } else {
             storeNewest(acceptance, at: index, isOut: isOut, &actions)
@@ -377,7 +377,7 @@ struct Acceptances: ~Copyable {
         while storing.count < limits.storesPerBatch, let acceptance = waitingForStore.popFirst() {
             if case .acknowledgedWhileStoring = acceptance.state {
                 finish(acceptance, .accepted, &actions)
-            } else if keeping.contains(acceptance.submission.destination.app) {
+            } else if keeping.contains(acceptance.submission.destination) {
                 let destination = acceptance.submission.destination
                 if locked.contains(where: { $0.submission.destination == destination }) {
                     // It must not overtake an older one that waits because its mailbox was locked.

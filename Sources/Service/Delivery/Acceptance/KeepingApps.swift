@@ -17,6 +17,11 @@ package final class KeepingApps: Sendable {
         hasAny.store(!apps.isEmpty, ordering: .relaxed)
     }
 
+    /// Whether a mailbox keeps more than one notification.
+    package func contains(_ destination: Destination) -> Bool {
+        destination.isSubscription || contains(destination.app)
+    }
+
     /// Takes no lock if there is no such app, as in nearly every service.
     package func contains(_ app: AppID) -> Bool {
         guard hasAny.load(ordering: .relaxed) else { return false }

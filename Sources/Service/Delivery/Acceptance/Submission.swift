@@ -3,8 +3,8 @@ package import Notifications
 /// A notification that a provider API has checked and now submits for delivery, with its destination.
 package struct Submission: Sendable {
     package var destination: Destination
-    /// The device token that the provider used.
-    package var deviceToken: DeviceToken
+    /// The device token that the provider used; nil for a message of Web Push.
+    package var deviceToken: DeviceToken?
     /// The generation of the device token that the provider used, with its service (``TokenNumber``).
     package var generation: UInt32
     package var notification: Notification
@@ -13,7 +13,7 @@ package struct Submission: Sendable {
 
     package init(
         destination: Destination,
-        deviceToken: DeviceToken,
+        deviceToken: DeviceToken?,
         generation: UInt32,
         notification: Notification,
         ticket: UInt64,

@@ -18,10 +18,10 @@ extension DeviceLine {
         var subject: NotificationSubject { NotificationSubject(notification, to: destination) }
     }
 
-    /// The waiting notifications, by app.
+    /// The waiting notifications, by app, without those of subscriptions.
     var heldForPower: [AppID: HeldNotifications] {
         var held: [AppID: HeldNotifications] = [:]
-        for waiting in deferred {
+        for waiting in deferred where !waiting.destination.isSubscription {
             held[waiting.destination.app, default: HeldNotifications(count: 0)].count += 1
             if let version = waiting.version { held[waiting.destination.app]?.stored = version }
         }
@@ -59,9 +59,12 @@ extension DeviceLine {
     mutating func storedDeferred(_ offer: OfferID, _ version: MailboxVersion) -> Bool {
         guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
         deferred[index].version = version
+        let destination = deferred[index].destination
         coalesce(index)
         // A reading may have found it before this node heard of it.
-        if version.isKept { deferred.removeAll { $0.version == version && $0.offer != offer } }
+        if version.isKept {
+            deferred.removeAll { $0.version == version && $0.destination == destination && $0.offer != offer }
+        }
         return true
     }
 
@@ -98,12 +101,16 @@ extension DeviceLine {
     ///
     /// The app may have been registered again meanwhile, and one of these notifications stored for it. So the line
     /// reads the mailboxes again.
-    mutating func removed(_ app: AppID) -> [Action] {
+    /// - Parameter destination: the app with its subscriptions, or one of these.
+    mutating func removed(_ destination: Destination) -> [Action] {
         defer { assert(checkInvariants()) }
-        let newest = deferred.lazy.filter { $0.destination.app == app }.compactMap(\.version).max()
+        func isRemoved(_ other: Destination) -> Bool {
+            other == destination || !destination.isSubscription && other.app == destination.app
+        }
+        let newest = deferred.filter { isRemoved($0.destination) }.compactMap(\.version).max()
         var actions: [Action] = []
         var isFound = false
-        for waiting in deferred where waiting.destination.app == app {
+        for waiting in deferred where isRemoved(waiting.destination) {
             isFound = true
             if waiting.version == nil, let offer = waiting.offer {
                 actions.append(.returned(offer, waiting.destination))
@@ -112,8 +119,21 @@ extension DeviceLine {
             }
         }
         guard isFound else { return [] }
-        deferred.removeAll { $0.destination.app == app }
+        deferred.removeAll { isRemoved($0.destination) }
         return actions + mayHaveMissed()
+    }
+
+    /// A message was removed from the queue of a subscription, so it is not sent any more.
+    mutating func withdrawn(_ reference: MailboxReference) -> [Action] {
+        defer { assert(checkInvariants()) }
+        // A reading may have found it before.
+        remember(acknowledged: reference.version, of: reference.destination.mailbox)
+        deferred.removeAll { $0.version == reference.version && $0.destination == reference.destination }
+        guard let offer = versionsOfHeld.first(where: { $0.value == reference.version })?.key,
+            held.contains(where: { $0.offer.id == offer && $0.offer.destination == reference.destination })
+        else { return [] }
+        forgetHeld(offer)
+        return [.returned(offer, reference.destination)]
     }
 
     /// Sends all waiting notifications in their order, and releases broadcasts. There is room for the notifications,
@@ -123,10 +143,10 @@ extension DeviceLine {
     /// notification has no version yet, it is being stored in its mailbox. The line gets it from there afterwards.
     mutating func sendDeferred(_ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
-        var passed: Set<AppID> = []
+        var passed: Set<DeviceMailbox> = []
         while let next = deferred.popFirst() {
-            let (app, version) = (next.destination.app, next.version)
-            if next.notification.expiration.hasPassed(at: time(now, of: app)) {
+            let (mailbox, version) = (next.destination.mailbox, next.version)
+            if next.notification.expiration.hasPassed(at: time(now, of: mailbox)) {
                 guard let version else { continue }
                 actions.append(.record(.expired, next.subject))
                 actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
@@ -134,18 +154,20 @@ extension DeviceLine {
             }
             // An older notification for the app stays in its mailbox. This one must not overtake it, unless it has
             // replaced it there, which is known only if it has a version.
-            if version == nil, passed.contains(app) { continue }
+            if version == nil, passed.contains(mailbox) { continue }
             if let wait = SendingPolicy.throttle(next.notification, to: next.destination, now, &silents) {
-                passed.insert(app)
-                guard let version, version.isKept || waiting[app].map({ $0.version < version }) ?? true else {
+                passed.insert(mailbox)
+                guard let version, version.isKept || waiting[mailbox].map({ $0.version < version }) ?? true else {
                     continue
                 }
-                begin(wait, in: version, of: app, now)
+                begin(wait, in: version, of: mailbox, now)
                 actions.append(.record(wait.step, next.subject))
                 continue
             }
-            if passed.contains(app), let version, !version.isKept, let before = waiting[app], before.version < version {
-                waiting[app] = nil
+            if passed.contains(mailbox), let version, !version.isKept, let before = waiting[mailbox],
+                before.version < version
+            {
+                waiting[mailbox] = nil
             }
             actions.append(
                 .send(send(next.destination, next.notification, offer: next.offer, version: version, now)))
@@ -160,12 +182,12 @@ extension DeviceLine {
     /// device's, so it comes earlier for everything that waits for it.
     mutating func advanced(_ apps: Set<AppID>, by duration: Duration) {
         var hasDeferred = deferred.contains { apps.contains($0.destination.app) }
-        for (app, wait) in waiting where apps.contains(app) {
+        for (mailbox, wait) in waiting where apps.contains(mailbox.app) {
             if wait.isDeferred { hasDeferred = true }
             if case .policy(.rate(let opens)) = wait.reason {
-                waiting[app]?.reason = .policy(.rate(until: opens.earlier(by: duration)))
+                waiting[mailbox]?.reason = .policy(.rate(until: opens.earlier(by: duration)))
             }
-            waiting[app]?.others.opens = wait.others.opens?.earlier(by: duration)
+            waiting[mailbox]?.others.opens = wait.others.opens?.earlier(by: duration)
         }
         if hasDeferred { policy.advanceBurst(by: duration) }
     }

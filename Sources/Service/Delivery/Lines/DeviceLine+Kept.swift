@@ -6,15 +6,15 @@ extension DeviceLine {
     /// Handles a new notification in a mailbox that keeps more than one.
     mutating func storedKept(_ stored: StoredMailboxEntry, _ now: Moment, _ silents: inout Silents) -> [Action] {
         guard isNews(stored) else { return [] }
-        let (app, notification) = (stored.entry.destination.app, stored.entry.notification)
+        let (mailbox, notification) = (stored.entry.destination.mailbox, stored.entry.notification)
         if case .reading(var reading) = phase {
             reading.isStale = true
-            reading.stale.insert(app)
+            reading.stale.insert(mailbox)
             phase = .reading(reading)
-            waitForReading([app])
+            waitForReading([mailbox])
             return []
         }
-        guard let before = waiting[app] else {
+        guard let before = waiting[mailbox] else {
             let actions = sendOrWait(stored, releases: false, before: nil, now, &silents)
             guard notification.urgency == .immediate, actions.contains(where: \.isSending), let reading = release()
             else { return actions }
@@ -35,24 +35,24 @@ extension DeviceLine {
     }
 
     /// Whether the line has sent it, or has it already and will send it.
-    func isKnown(_ version: MailboxVersion) -> Bool {
-        (kept?.wasAcknowledged(version) ?? false)
-            || underWay.firstNumber(where: { $0.version == version }) != nil
-            || deferred.contains { $0.version == version }
+    func isKnown(_ version: MailboxVersion, of destination: Destination) -> Bool {
+        (kept?.wasAcknowledged(KeptNotifications.Place(mailbox: destination.mailbox, version: version)) ?? false)
+            || underWay.firstNumber(where: { $0.version == version && $0.destination == destination }) != nil
+            || deferred.contains { $0.version == version && $0.destination == destination }
     }
 
     /// Remembers the newest version that was sent from a mailbox.
-    mutating func sent(_ version: MailboxVersion, of app: AppID) {
+    mutating func sent(_ version: MailboxVersion, of mailbox: DeviceMailbox) {
         guard version.isKept else {
-            versions[app] = version
+            versions[mailbox] = version
             return
         }
-        kept?.sent(version)
+        kept?.sent(KeptNotifications.Place(mailbox: mailbox, version: version))
     }
 
-    mutating func remember(acknowledged version: MailboxVersion) {
+    mutating func remember(acknowledged version: MailboxVersion, of mailbox: DeviceMailbox) {
         kept = kept ?? KeptNotifications()
-        kept?.remember(acknowledged: version)
+        kept?.remember(acknowledged: KeptNotifications.Place(mailbox: mailbox, version: version))
     }
 
     /// Up to how many notifications may be under way when the mailboxes are read because there is room. If one keeps more,
@@ -64,13 +64,13 @@ extension DeviceLine {
 
     private var roomForPage: Int { min(limit / 2, MailboxBound.pageCount / 2) }
 
-    func waitsForRoom(_ app: AppID) -> Bool { waiting[app]?.reason == .room }
+    func waitsForRoom(_ mailbox: DeviceMailbox) -> Bool { waiting[mailbox]?.reason == .room }
 
     /// Whether a notification wakes the device as soon as there is room.
     private func isImmediate(_ stored: StoredMailboxEntry, _ now: Moment) -> Bool {
         let (entry, notification) = (stored.entry, stored.entry.notification)
         return notification.urgency == .immediate && notification.isSound
-            && entry.expires > time(now, of: entry.destination.app)
+            && entry.expires > time(now, of: entry.destination.mailbox)
     }
 
     // MARK: Pages
@@ -86,7 +86,7 @@ extension DeviceLine {
 
     /// Ends the waiting for a page, which is there now.
     mutating func endReadingOfPage() {
-        for app in waiting.keys where waiting[app]?.reason == .reading { waiting[app] = nil }
+        for mailbox in waiting.keys where waiting[mailbox]?.reason == .reading { waiting[mailbox] = nil }
     }
 
     /// Whether the next page is read at once. If not, it is read when there is room again, from the first page on, because
@@ -97,14 +97,14 @@ extension DeviceLine {
         if goesOn {
             waitForReading(page.following)
         } else {
-            for app in page.following { leave(.room, in: Self.unknown, of: app, recorded: nil) }
+            for mailbox in page.following { leave(.room, in: Self.unknown, of: mailbox, recorded: nil) }
         }
         return goesOn
     }
 
-    /// Holds offers for these apps back until their mailboxes were read.
-    mutating func waitForReading(_ apps: Set<AppID>) {
-        for app in apps { leave(.reading, in: Self.unknown, of: app, recorded: nil) }
+    /// Holds offers for these mailboxes back until they were read.
+    mutating func waitForReading(_ mailboxes: Set<DeviceMailbox>) {
+        for mailbox in mailboxes { leave(.reading, in: Self.unknown, of: mailbox, recorded: nil) }
     }
 
     /// What follows in a mailbox that keeps more.
@@ -128,15 +128,15 @@ extension DeviceLine {
     mutating func leaveKept(
         _ reason: Waiting.Reason,
         in version: MailboxVersion,
-        of app: AppID,
+        of mailbox: DeviceMailbox,
         recorded: DeliveryStep?,
     ) {
         if let recorded {
             kept = kept ?? KeptNotifications()
-            kept?.record(recorded, of: version)
+            kept?.record(recorded, of: KeptNotifications.Place(mailbox: mailbox, version: version))
         }
-        guard var all = waiting[app] else {
-            waiting[app] = Waiting(reason: reason, version: version)
+        guard var all = waiting[mailbox] else {
+            waiting[mailbox] = Waiting(reason: reason, version: version)
             return
         }
         all.version = max(all.version, version)
@@ -146,7 +146,7 @@ extension DeviceLine {
             if all.reason != .room { all.reason = reason }
         case .policy(let wait): all.add(wait)
         }
-        waiting[app] = all
+        waiting[mailbox] = all
     }
 }
 

@@ -11,11 +11,13 @@ extension DeviceLine {
         silents: inout Silents,
     ) -> [Action] {
         defer { assert(checkInvariants()) }
-        let app = stored.entry.destination.app
+        let mailbox = stored.entry.destination.mailbox
         if let offer {
             if let number = underWay.firstNumber(where: { $0.offer == offer }) {
                 underWay[number]?.version = stored.version
-                if !stored.version.isKept { versions[app] = max(stored.version, versions[app] ?? stored.version) }
+                if !stored.version.isKept {
+                    versions[mailbox] = max(stored.version, versions[mailbox] ?? stored.version)
+                }
                 return []
             }
             if held.contains(where: { $0.offer.id == offer }) {
@@ -26,17 +28,17 @@ extension DeviceLine {
         }
         if stored.version.isKept { return storedKept(stored, now, &silents) }
         // Announcements of other nodes may arrive in any order, so ignore an older one.
-        guard isNews(stored), waiting[app].map({ $0.version < stored.version }) ?? true else { return [] }
+        guard isNews(stored), waiting[mailbox].map({ $0.version < stored.version }) ?? true else { return [] }
         switch phase {
         case .reading(var reading):
             reading.isStale = true
             phase = .reading(reading)
-            waiting[app] = Waiting(reason: .reading, version: stored.version)
+            waiting[mailbox] = Waiting(reason: .reading, version: stored.version)
             return []
         case .open:
-            let before = waiting.removeValue(forKey: app)
+            let before = waiting.removeValue(forKey: mailbox)
             guard before?.reason != .room else {
-                waiting[app] = Waiting(reason: .room, version: stored.version)
+                waiting[mailbox] = Waiting(reason: .room, version: stored.version)
                 return []
             }
             let actions = sendOrWait(stored, releases: false, before: before, now, &silents)
@@ -80,7 +82,7 @@ extension DeviceLine {
             // Something on an earlier page was left waiting that comes before it: begin again.
             if reading.isContinued {
                 reading.isStale = true
-                reading.stale.formUnion(page.entries.filter(\.version.isKept).map(\.entry.destination.app))
+                reading.stale.formUnion(page.entries.filter(\.version.isKept).map(\.entry.destination.mailbox))
                 page.entries = []
             }
         }
@@ -91,12 +93,12 @@ extension DeviceLine {
         }
         let ofHeld = offersByVersion()
         for stored in page.entries where isNews(stored, ofHeld) {
-            let app = stored.entry.destination.app
+            let mailbox = stored.entry.destination.mailbox
             let offer = stored.version.isKept ? ofHeld[stored.version] : nil
             if let offer { forgetHeld(offer) }
-            reading.met[app] = max(stored.version, reading.met[app] ?? stored.version)
+            reading.met[mailbox] = max(stored.version, reading.met[mailbox] ?? stored.version)
             actions += sendOrWait(
-                stored, offer: offer, releases: reading.releases, before: before[app], now, &silents)
+                stored, offer: offer, releases: reading.releases, before: before[mailbox], now, &silents)
         }
         if !reading.isStale, let last = page.last, goesOn(after: page) {
             (reading.isContinued, reading.before) = (true, before)
@@ -110,7 +112,7 @@ extension DeviceLine {
             waitForReading(reading.stale.union(page.following))
             reading.stale = []
             phase = .reading(reading)
-            for app in waiting.keys { waiting[app]?.beginReading() }
+            for mailbox in waiting.keys { waiting[mailbox]?.beginReading() }
             return actions + [.readMailboxes(epoch: epoch)]
         }
         phase = .open
@@ -127,8 +129,8 @@ extension DeviceLine {
     /// Whether a mailbox's content is newer than everything from that mailbox that this line has sent or will send
     /// soon.
     func isNews(_ stored: StoredMailboxEntry) -> Bool {
-        if stored.version.isKept { return !isKnown(stored.version) }
-        if let known = versions[stored.entry.destination.app], known >= stored.version { return false }
+        if stored.version.isKept { return !isKnown(stored.version, of: stored.entry.destination) }
+        if let known = versions[stored.entry.destination.mailbox], known >= stored.version { return false }
         return deferred.isEmpty || !isDeferred(stored)
     }
 
@@ -152,7 +154,7 @@ extension DeviceLine {
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
-        guard stored.entry.expires > time(now, of: destination.app) else {
+        guard stored.entry.expires > time(now, of: destination.mailbox) else {
             return returned + [
                 .record(.expired, NotificationSubject(notification, to: destination)),
                 .remove(MailboxReference(destination: destination, version: stored.version)),
@@ -160,13 +162,14 @@ extension DeviceLine {
         }
         let recorded =
             stored.version.isKept
-            ? kept?.recorded(stored.version) : before?.version == stored.version ? before?.recorded : nil
-        guard hasRoom, !stored.version.isKept || !waitsForRoom(destination.app) else {
-            leave(.room, in: stored.version, of: destination.app, recorded: recorded)
+            ? kept?.recorded(KeptNotifications.Place(mailbox: destination.mailbox, version: stored.version))
+            : before?.version == stored.version ? before?.recorded : nil
+        guard hasRoom, !stored.version.isKept || !waitsForRoom(destination.mailbox) else {
+            leave(.room, in: stored.version, of: destination.mailbox, recorded: recorded)
             return returned
         }
         let power = policy.wait(for: notification, isBurst: releases)
-        if let power, canDefer, !stored.version.isKept || waiting[destination.app]?.isDeferred != true {
+        if let power, canDefer, !stored.version.isKept || waiting[destination.mailbox]?.isDeferred != true {
             let waiting = Deferred(
                 destination: destination, notification: notification, offer: offer, version: stored.version)
             let step = append(waiting, power, now)
@@ -177,24 +180,28 @@ extension DeviceLine {
             actions.append(.send(send(destination, notification, offer: offer, version: stored.version, now)))
             return actions
         }
-        begin(wait, in: stored.version, of: destination.app, now)
+        begin(wait, in: stored.version, of: destination.mailbox, now)
         // Record the step only once in the log.
         return wait.step == recorded
             ? returned : returned + [.record(wait.step, NotificationSubject(notification, to: destination))]
     }
 
     /// Records that a mailbox's content waits.
-    mutating func begin(_ wait: SendingPolicy.Wait, in version: MailboxVersion, of app: AppID, _ now: Moment) {
+    mutating func begin(
+        _ wait: SendingPolicy.Wait, in version: MailboxVersion, of mailbox: DeviceMailbox, _ now: Moment
+    ) {
         policy.began(wait, now: now)
-        leave(.policy(wait), in: version, of: app, recorded: wait.step)
+        leave(.policy(wait), in: version, of: mailbox, recorded: wait.step)
     }
 
     /// Records that a mailbox's content waits, beside what waits in the same mailbox if it keeps more.
-    mutating func leave(_ reason: Waiting.Reason, in version: MailboxVersion, of app: AppID, recorded: DeliveryStep?) {
+    mutating func leave(
+        _ reason: Waiting.Reason, in version: MailboxVersion, of mailbox: DeviceMailbox, recorded: DeliveryStep?
+    ) {
         guard version.isKept else {
-            waiting[app] = Waiting(reason: reason, version: version, recorded: recorded)
+            waiting[mailbox] = Waiting(reason: reason, version: version, recorded: recorded)
             return
         }
-        leaveKept(reason, in: version, of: app, recorded: recorded)
+        leaveKept(reason, in: version, of: mailbox, recorded: recorded)
     }
 }

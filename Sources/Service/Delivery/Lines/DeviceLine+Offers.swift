@@ -7,11 +7,11 @@ extension DeviceLine {
     /// Handles a notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         defer { assert(checkInvariants()) }
-        let app = offer.destination.app
+        let mailbox = offer.destination.mailbox
         guard hasRoom else { return Offered(answer: .returned, limitExceeded: .unacknowledged) }
         // The notification may have expired on its way from another node.
-        if offer.id != nil, offer.notification.expiration.hasPassed(at: time(now, of: app)) { return .returned }
-        let before = waiting[app]
+        if offer.id != nil, offer.notification.expiration.hasPassed(at: time(now, of: mailbox)) { return .returned }
+        let before = waiting[mailbox]
         if case .reading(var reading) = phase, reading.isFirst || before?.reason == .reading {
             if offer.notification.urgency == .immediate { reading.releases = true }
             phase = .reading(reading)
@@ -26,7 +26,7 @@ extension DeviceLine {
         // If notifications are deferred, send them now, because this one wakes the device in any case.
         let first = deferred.isEmpty && !holdsBroadcasts ? [] : sendDeferred(now, &silents)
         // Sending them may have changed what waits for the app.
-        if let older = waiting[app], older.isDeferred {
+        if let older = waiting[mailbox], older.isDeferred {
             // Read the notifications that were held back in mailboxes. They are older than this one, so they are sent
             // first.
             let reading = release()
@@ -63,7 +63,7 @@ extension DeviceLine {
         case .open:
             phase = .reading(Reading(releases: releases))
             // Whatever each app's notification has waited for, this reading now finds it in its mailbox.
-            for app in waiting.keys { waiting[app]?.beginReading() }
+            for mailbox in waiting.keys { waiting[mailbox]?.beginReading() }
             return .readMailboxes(epoch: epoch)
         case .reading(var reading):
             reading.releases = reading.releases || releases
@@ -80,24 +80,24 @@ extension DeviceLine {
     /// older one (Guide, 2.1.3).
     mutating func sendHeld(after reading: Reading, _ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
-        var passed: Set<AppID> = []
+        var passed: Set<DeviceMailbox> = []
         let stored = newestStoredOfHeld()
         var place = 0
         while let next = held.popFirst() {
             place += 1
-            let (app, notification) = (next.offer.destination.app, next.offer.notification)
+            let (mailbox, notification) = (next.offer.destination.mailbox, next.offer.notification)
             let version = next.offer.id.flatMap { versionsOfHeld.removeValue(forKey: $0) }
             guard let id = next.offer.id else {
                 actions += tryOnce(next.offer, releases: reading.releases, now, &silents)
                 continue
             }
-            let isDiscarded = stored[app].map { $0.discards(version, at: place) } ?? false
-            if isDiscarded || notification.expiration.hasPassed(at: time(now, of: app)) {
+            let isDiscarded = stored[mailbox].map { $0.discards(version, at: place) } ?? false
+            if isDiscarded || notification.expiration.hasPassed(at: time(now, of: mailbox)) {
                 actions.append(.returned(id, next.offer.destination))
                 continue
             }
             var wait: SendingPolicy.Wait?
-            let isPassed = passed.contains(app) || isPassed(next, version, by: reading)
+            let isPassed = passed.contains(mailbox) || isPassed(next, version, by: reading)
             if !isPassed {
                 wait = policy.wait(for: notification, isBurst: reading.releases)
                 if let wait, canDefer {
@@ -114,18 +114,18 @@ extension DeviceLine {
                     continue
                 }
             }
-            passed.insert(app)
+            passed.insert(mailbox)
             actions.append(.returned(id, next.offer.destination))
             // The notification is also in its mailbox. Record why it waits there, so that a later reading sends it.
             if let wait, let version {
-                begin(wait, in: version, of: app, now)
+                begin(wait, in: version, of: mailbox, now)
                 actions.append(.record(wait.step, NotificationSubject(notification, to: next.offer.destination)))
             }
         }
         return actions
     }
 
-    /// The newest mailbox content among the held offers of an app.
+    /// The newest mailbox content among the held offers of a mailbox.
     private struct StoredOfHeld {
         let version: MailboxVersion
         /// The offer's position among the held offers, from 1.
@@ -140,15 +140,15 @@ extension DeviceLine {
         }
     }
 
-    private func newestStoredOfHeld() -> [AppID: StoredOfHeld] {
+    private func newestStoredOfHeld() -> [DeviceMailbox: StoredOfHeld] {
         guard !versionsOfHeld.isEmpty else { return [:] }
-        var newest: [AppID: StoredOfHeld] = [:]
+        var newest: [DeviceMailbox: StoredOfHeld] = [:]
         for (index, offer) in held.lazy.map(\.offer).enumerated() {
             // A mailbox that keeps more has the others too.
             guard let version = offer.id.flatMap({ versionsOfHeld[$0] }), !version.isKept else { continue }
-            let app = offer.destination.app
-            guard newest[app].map({ $0.version < version }) ?? true else { continue }
-            newest[app] = StoredOfHeld(version: version, place: index + 1)
+            let mailbox = offer.destination.mailbox
+            guard newest[mailbox].map({ $0.version < version }) ?? true else { continue }
+            newest[mailbox] = StoredOfHeld(version: version, place: index + 1)
         }
         return newest
     }
@@ -156,15 +156,15 @@ extension DeviceLine {
     /// Whether this offer must not be sent now, because the mailbox has or had a notification that may be newer, or
     /// has one that this offer would overtake.
     func isPassed(_ held: Held, _ version: MailboxVersion?, by reading: Reading) -> Bool {
-        let app = held.offer.destination.app
+        let mailbox = held.offer.destination.mailbox
         guard let version else {
-            guard waiting[app] == nil else { return true }
-            guard let met = reading.met[app] else { return false }
+            guard waiting[mailbox] == nil else { return true }
+            guard let met = reading.met[mailbox] else { return false }
             return held.after.map { $0 < met } ?? true
         }
         // In a mailbox that keeps more, others that are older may still wait.
-        if version.isKept, let before = waiting[app], before.reason == .room || before.isDeferred { return true }
-        return reading.met[app].map { version < $0 } ?? false
+        if version.isKept, let before = waiting[mailbox], before.reason == .room || before.isDeferred { return true }
+        return reading.met[mailbox].map { version < $0 } ?? false
     }
 
     /// Makes the single attempt of a notification that must not be stored.

@@ -20,10 +20,10 @@ struct DeviceLine: ~Copyable {
     var holdsBroadcasts = false
     /// The mailbox versions of held offers that were stored meanwhile.
     var versionsOfHeld: [OfferID: MailboxVersion] = [:]
-    /// For each app, the newest mailbox version that was sent, or belongs to an offer that was sent.
-    var versions: [AppID: MailboxVersion] = [:]
-    /// Apps whose mailbox holds a notification that was not sent, with the reason.
-    var waiting: [AppID: Waiting] = [:]
+    /// For each mailbox, the newest version that was sent, or belongs to an offer that was sent.
+    var versions: [DeviceMailbox: MailboxVersion] = [:]
+    /// Mailboxes that hold a notification that was not sent, with the reason.
+    var waiting: [DeviceMailbox: Waiting] = [:]
     /// What the line knows of mailboxes that keep more than one notification; nil until it meets one.
     var kept: KeptNotifications?
     /// Decides when a notification may be sent to the device.
@@ -53,14 +53,14 @@ struct DeviceLine: ~Copyable {
         var releases: Bool
         /// Whether a notification was stored meanwhile that the reading may have missed.
         var isStale = false
-        /// For each app, the newest mailbox version that the reading has found.
-        var met: [AppID: MailboxVersion] = [:]
+        /// For each mailbox, the newest version that the reading has found.
+        var met: [DeviceMailbox: MailboxVersion] = [:]
         /// Whether a page was read and this reading goes on with the next one.
         var isContinued = false
-        /// The apps with something in a mailbox that keeps more, which this reading may have missed.
-        var stale: Set<AppID> = []
+        /// The mailboxes that keep more and have something that this reading may have missed.
+        var stale: Set<DeviceMailbox> = []
         /// What waited before this reading began, if it is continued.
-        var before: [AppID: Waiting] = [:]
+        var before: [DeviceMailbox: Waiting] = [:]
     }
 
     struct Held {
@@ -199,7 +199,7 @@ struct DeviceLine: ~Copyable {
     var hasRoom: Bool { underWay.count + held.count + deferred.count < limit }
 
     /// The time of the team that owns an app.
-    func time(_ now: Moment, of app: AppID) -> Timestamp { clocks.time(now.time, of: app) }
+    func time(_ now: Moment, of mailbox: DeviceMailbox) -> Timestamp { clocks.time(now.time, of: mailbox.app) }
 
     /// When ``tick(now:silents:)`` has something to do next; nil if nothing waits for a time.
     var deadline: Uptime? {
@@ -223,7 +223,9 @@ extension DeviceLine {
         var actions: [Action] = []
         for number in numbers {
             guard let attempt = underWay.remove(number) else { continue }
-            if let version = attempt.version, version.isKept { remember(acknowledged: version) }
+            if let version = attempt.version, version.isKept {
+                remember(acknowledged: version, of: attempt.destination.mailbox)
+            }
             actions.append(.acknowledged(attempt))
         }
         if let reading = readForRoom() { actions.append(reading) }
@@ -335,7 +337,7 @@ extension DeviceLine {
             destination: destination, offer: offer, id: notification.id, topic: notification.topic, sent: now.uptime,
             version: version)
         underWay.append(attempt, number: lastNumber)
-        if let version { sent(version, of: destination.app) }
+        if let version { sent(version, of: destination.mailbox) }
         let isDuplicate = sentIdentifiers.insert(notification.id, of: destination.app)
         return DeliveryAttempt(
             number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)

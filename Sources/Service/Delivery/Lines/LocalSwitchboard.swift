@@ -189,7 +189,11 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func removed(_ destination: Destination) {
-        advance(destination.deviceKey) { line, _, _ in line.removed(destination.app) }
+        advance(destination.deviceKey) { line, _, _ in line.removed(destination) }
+    }
+
+    package func withdrawn(_ reference: MailboxReference) {
+        advance(reference.destination.deviceKey) { line, _, _ in line.withdrawn(reference) }
     }
 
     package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {

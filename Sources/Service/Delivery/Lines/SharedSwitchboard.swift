@@ -161,6 +161,9 @@ package final class SharedSwitchboard: Switchboard {
     package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { local.acknowledge(attempts, by: device) }
     package func giveUp(_ attempts: [UInt64], to device: DeviceKey) { local.giveUp(attempts, to: device) }
 
+    /// A message that waits at another node because of the device's power may still be sent there.
+    package func withdrawn(_ reference: MailboxReference) { local.withdrawn(reference) }
+
     package func removed(_ destination: Destination) {
         // An offer of another node may be on its way that was made when the registration was still active.
         if local.isAttached(destination.deviceKey) { refuseEarlier(for: [destination], isEnded: true) }

@@ -127,6 +127,8 @@ package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
     case unregistered
     /// The stored notification is damaged and cannot be sent.
     case damaged
+    /// The sender of a message of Web Push has withdrawn it before it was delivered.
+    case withdrawn
     /// It was held for an upstream, and meanwhile the grant that sent it was revoked or has ended, or its handle was
     /// deleted or has ended, or its app became another team's.
     case revoked

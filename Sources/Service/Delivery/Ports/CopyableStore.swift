@@ -31,6 +31,13 @@ package protocol CopyableStore: Store {
         limit: Int,
     ) async throws(StoreError) -> [CopiedDestination]
 
+    /// Returns Web Push subscriptions, in the store's own order.
+    /// - Parameter subscription: the page begins after it; nil for the first page.
+    func copiedSubscriptions(
+        after subscription: WebPushSubscription?,
+        limit: Int,
+    ) async throws(StoreError) -> [WebPushSubscription]
+
     /// Returns what mailboxes hold that keep more than one notification, in the store's own order.
     /// - Parameter reference: the page begins after it; nil for the first page.
     func copiedKept(after reference: MailboxReference?, limit: Int) async throws(StoreError) -> [StoredMailboxEntry]
@@ -61,6 +68,9 @@ package protocol CopyableStore: Store {
     func fill(_ invitations: [Invitation]) async throws(StoreError)
     func fill(_ invitations: [UsedInvitation]) async throws(StoreError)
     func fill(_ destinations: [CopiedDestination]) async throws(StoreError)
+    /// Their registrations are there already.
+    func fill(_ subscriptions: [WebPushSubscription]) async throws(StoreError)
+    /// Their registrations and subscriptions are there already.
     func fill(kept entries: [StoredMailboxEntry]) async throws(StoreError)
     func fill(_ feedback: [CopiedFeedback]) async throws(StoreError)
 

@@ -10,6 +10,10 @@ package struct MailboxBound: Sendable, Hashable {
     /// The bound of the mailbox of an app that keeps this many.
     package static func app(keep: Int) -> MailboxBound { MailboxBound(count: keep, bytes: maximumBytes) }
 
+    /// The bound of a Web Push subscription: as much as a person reads who was away, and what a sender can make the service
+    /// keep. The bytes are those of the bodies.
+    package static let subscription = MailboxBound(count: 100, bytes: 256 << 10)
+
     /// How many notifications an app may keep for each device: more than a till sells in an hour without its network.
     package static let maximumCount = 1000
 

@@ -37,6 +37,13 @@ package protocol Mailboxes: Sendable {
     /// stays.
     func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>]
 
+    /// Removes a notification from the mailbox of a Web Push subscription.
+    /// - Returns: Its version; nil if it is not there.
+    func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion?
+
     /// Returns the contents of a device's mailboxes, the oldest version first. Expired notifications may be among
     /// them.
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry]
@@ -47,7 +54,7 @@ package protocol Mailboxes: Sendable {
 
     /// Returns the contents of mailboxes, in the order of the request; nothing for an empty one. What is being stored
     /// meanwhile may be missing, unlike in ``entries(of:)``. Of a mailbox that keeps more, these are the newest, a page at
-    /// most.
+    /// most, together with those of the app's subscriptions.
     func contents(of destinations: [Destination]) async -> [Result<[StoredMailboxEntry], StoreError>]
 
     /// Makes at most `limit` mailboxes fit into bounds that have become less, and drops what they hold beyond them.
@@ -81,7 +88,7 @@ extension Mailboxes {
         for destination in destinations {
             do throws(StoreError) {
                 let entries = try await entries(of: destination.deviceKey)
-                results.append(.success(entries.filter { $0.entry.destination == destination }))
+                results.append(.success(entries.filter { $0.entry.destination.ofApp == destination }))
             } catch {
                 results.append(.failure(error))
             }
@@ -100,6 +107,12 @@ extension Mailboxes {
     }
 
     package func fitMailboxes(limit: Int) async throws(StoreError) -> Int { 0 }
+
+    /// Finds nothing, in a store without subscriptions.
+    package func withdraw(
+        _ id: NotificationID,
+        from destination: Destination,
+    ) async throws(StoreError) -> MailboxVersion? { nil }
 }
 
 /// A part of the contents of a device's mailboxes.
@@ -107,10 +120,10 @@ package struct MailboxPage: Sendable {
     package var entries: [StoredMailboxEntry]
     /// The last version of the page; nil if nothing follows.
     package var last: MailboxVersion?
-    /// The apps that have more than the page.
-    package var following: Set<AppID>
+    /// The mailboxes that have more than the page.
+    package var following: Set<DeviceMailbox>
 
-    package init(entries: [StoredMailboxEntry], last: MailboxVersion? = nil, following: Set<AppID> = []) {
+    package init(entries: [StoredMailboxEntry], last: MailboxVersion? = nil, following: Set<DeviceMailbox> = []) {
         (self.entries, self.last, self.following) = (entries, last, following)
     }
 }

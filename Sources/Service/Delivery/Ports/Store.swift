@@ -2,8 +2,8 @@ import Notifications
 package import Storage
 
 /// All ports of one store. A service uses its data only through them.
-package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedback, AttemptNumbers, HeldPushes,
-    ClearHeldPushes
+package protocol Store: Accounts, Invitations, Registrations, Mailboxes, WebPushSubscriptions, Feedback, AttemptNumbers,
+    HeldPushes, ClearHeldPushes
 {
     /// The token keys and the certificate authority.
     var secrets: any Secrets { get }

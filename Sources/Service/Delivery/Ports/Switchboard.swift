@@ -51,6 +51,9 @@ package protocol Switchboard: Sendable {
     /// power are no longer sent.
     func removed(_ destination: Destination)
 
+    /// Handles that a message was removed from the queue of a subscription: it is not sent any more if it waits here.
+    func withdrawn(_ reference: MailboxReference)
+
     /// Ends the device's stream, if it has one.
     func disconnect(_ device: DeviceKey, because end: StreamEnd)
 
@@ -73,6 +76,8 @@ extension Switchboard {
     package func attachNew(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
         attach(stream, of: device, power: power)
     }
+
+    package func withdrawn(_ reference: MailboxReference) {}
 }
 
 /// A notification that is offered to a connected device.

@@ -9,7 +9,7 @@ package import NIOSSL
 /// Serves the API over HTTP/1.1 on a Unix socket, over TCP with the key, and over TLS with administrators'
 /// certificates.
 ///
-/// The server has its own event loop, and handles requests in tasks on a thread of its own (``ManagementExecutor``). So
+/// The server has its own event loop, and handles requests in tasks on a thread of its own (``BackgroundExecutor``). So
 /// it does not delay providers and devices.
 package final class ManagementServer: Sendable {
     private let api: ManagementAPI
@@ -18,7 +18,7 @@ package final class ManagementServer: Sendable {
     /// socket.
     private let networkConnections: ConnectionTable
     private let socketConnections: ConnectionTable
-    private let executor = ManagementExecutor()
+    private let executor = BackgroundExecutor(name: "management")
     private let tasks: ConnectionTasks
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let hostnames: [String]
@@ -53,7 +53,7 @@ package final class ManagementServer: Sendable {
         self.logger = logger
         router = ManagementRouter(api)
         tasks = ConnectionTasks(executor: executor)
-        group.next().execute { ManagementExecutor.giveWay() }
+        group.next().execute { BackgroundExecutor.giveWay() }
     }
 
     /// Listens on a Unix socket. Requests there need no key.

@@ -83,6 +83,7 @@ package struct StoreCopy: Sendable {
         try await copyAccounts()
         try await copySecrets()
         try await copyDestinations()
+        try await copySubscriptions()
         try await copyKept()
         try await copyClearHeld()
         try await copyHeld()
@@ -179,6 +180,19 @@ package struct StoreCopy: Sendable {
             progress("Registrations", done, count)
             guard page.count == Self.page, let destination = page.last?.destination else { return }
             last = destination
+        }
+    }
+
+    /// Copies the subscriptions of Web Push. The secrets from which their endpoints are made are copied with the others.
+    private mutating func copySubscriptions() async throws(StoreError) {
+        let accounts = source.current
+        var last: WebPushSubscription?
+        while true {
+            let page = try await source.copiedSubscriptions(after: last, limit: Self.page)
+            let present = page.filter { accounts.app($0.destination.app) != nil }
+            if !present.isEmpty { try await target.fill(present) }
+            guard page.count == Self.page, let subscription = page.last else { return }
+            last = subscription
         }
     }
 

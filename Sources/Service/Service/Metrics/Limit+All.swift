@@ -6,10 +6,11 @@ import HTTP2
 import Management
 import ProviderAPI
 package import Rates
+import WebPush
 
 extension Limit {
     /// Every limit that is counted.
     package static let all: [Limit] =
         ofConnections + ofHTTP2 + ofDelivery + ofChannels + ofProviderAPI + ofBinaryAPI + ofCourier
-        + ofManagement
+        + ofManagement + ofWebPush
 }

@@ -7,6 +7,7 @@ import HTTP2
 import NIOCore
 import ProviderAPI
 import Rates
+import WebPush
 
 /// One row of the table of limits: `limit.<name>` in the settings file, `CARILLON_LIMIT_<NAME>` in the environment.
 /// docs/settings.md shows the same table.
@@ -96,6 +97,34 @@ package struct LimitSetting: Sendable {
         },
         LimitSetting("management-connect-burst", "connects at once of one address to the management API", bursts) {
             $0.managementConnects.connects.burst = Int($1)
+        },
+        LimitSetting("web-push-connect-rate", "connects a second of one address to Web Push", rates) {
+            $0.webPushConnects.connects.perSecond = $1
+        },
+        LimitSetting("web-push-connect-burst", "connects at once of one address to Web Push", bursts) {
+            $0.webPushConnects.connects.burst = Int($1)
+        },
+        LimitSetting("web-push-endpoint-rate", "messages of Web Push a second to one endpoint", rates) {
+            $0.webPush.limits.messagesPerEndpoint.perSecond = $1
+        },
+        LimitSetting("web-push-endpoint-burst", "messages of Web Push at once to one endpoint", bursts) {
+            $0.webPush.limits.messagesPerEndpoint.burst = Int($1)
+        },
+        LimitSetting("web-push-address-rate", "requests of Web Push a second of one address", rates) {
+            $0.webPush.limits.requestsPerAddress.perSecond = $1
+        },
+        LimitSetting("web-push-address-burst", "requests of Web Push at once of one address", bursts) {
+            $0.webPush.limits.requestsPerAddress.burst = Int($1)
+        },
+        LimitSetting(
+            "web-push-guess-rate", "requests a second of one address for endpoints that do not exist", rates
+        ) {
+            $0.webPush.limits.guessesPerAddress.perSecond = $1
+        },
+        LimitSetting(
+            "web-push-guess-burst", "requests at once of one address for endpoints that do not exist", bursts
+        ) {
+            $0.webPush.limits.guessesPerAddress.burst = Int($1)
         },
         LimitSetting("management-connections", "open connections to the management API", 16...100_000) {
             $0.managementConnections = Int($1)

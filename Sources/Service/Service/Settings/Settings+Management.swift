@@ -40,6 +40,7 @@ extension Settings {
         func isChosen(_ names: String...) -> Bool { names.contains(where: chosenLimits.contains) }
         if !isChosen("provider-connect-rate", "provider-connect-burst") { providerConnects.connects = .off }
         if !isChosen("courier-connect-rate", "courier-connect-burst") { courierConnects.connects = .off }
+        if !isChosen("web-push-connect-rate", "web-push-connect-burst") { webPushConnects.connects = .off }
         if !isChosen("management-connect-rate", "management-connect-burst") { managementConnects.connects = .off }
         if !isChosen("management-connections") { managementConnections = ManagementLimits.openConnectionsForTests }
         if !isChosen("management-streams") { managementStreams = ManagementLimits.streamsForTests }
@@ -169,7 +170,7 @@ extension Settings {
         managementTLS = try Self.address(text, of: "management-tls")
     }
 
-    private static func address(
+    static func address(
         _ text: String,
         of setting: String,
         or alternative: String = "",

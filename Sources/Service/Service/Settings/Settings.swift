@@ -90,6 +90,8 @@ package struct Settings: Sendable {
     /// Where the management API listens on TLS. Clients there need an administrator's certificate. Nil if it does
     /// not.
     package var managementTLS: ListenAddress?
+    /// Web Push, which is off unless a setting says where it listens.
+    package var webPush = WebPushSettings()
     /// The number of threads that serve connections; nil for one for each core.
     package var eventLoops: Int?
     /// What makes the service an instance's own; nil for any other.
@@ -110,6 +112,9 @@ package struct Settings: Sendable {
     /// The limits of one address on all couriers' listeners together. They are high, because many devices behind one
     /// address may connect at the same moment.
     package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
+    /// The limits of one address on the listener of Web Push with TLS. Senders keep few connections, and one with HTTP/1.1 opens some
+    /// for each core.
+    package var webPushConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 100), open: 1000)
     /// The limits of one address on the management API's TCP and TLS listeners together. `open` is 0, because one
     /// limit for all addresses together bounds the open connections.
     package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
@@ -188,6 +193,7 @@ package struct Settings: Sendable {
         if let key = reader.string(forKey: "management-key", isSecret: true) {
             if key.isEmpty { hasEmptyManagementKey = true } else { managementKey = key }
         }
+        try readWebPush(reader)
         try readTrust(reader)
         try readLimits(reader)
     }

@@ -116,13 +116,16 @@ struct ProviderParts: Sendable {
     }
 
     /// The addresses of an environment.
-    func addresses(_ environment: Environment, courier: String) -> ServiceDescription.Addresses {
+    func addresses(
+        _ environment: Environment, courier: String, webPush: String?
+    ) -> ServiceDescription.Addresses {
         ServiceDescription.Addresses(
             provider: provider.address(environment),
             binary: binary.address(environment),
             feedback: feedback.address(environment),
             courier: courier,
             channels: channels[environment]?.address(environment) ?? "",
+            webPush: webPush,
         )
     }
 }

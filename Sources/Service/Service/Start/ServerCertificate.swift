@@ -28,6 +28,7 @@ final class ServerCertificate: Sendable {
         /// The binary API and the feedback service.
         case binary
         case management
+        case webPush
     }
 
     /// The certificate at present.
@@ -48,6 +49,7 @@ final class ServerCertificate: Sendable {
         private let http2: NIOSSLContext
         private let binary: NIOSSLContext
         private let management: NIOSSLContext
+        private let webPush: NIOSSLContext
         var present: Present
         /// When to renew a certificate that the service's authority issued.
         let made: Made
@@ -61,6 +63,7 @@ final class ServerCertificate: Sendable {
             self.http2 = http2.context
             binary = try context(.binary).context
             management = try context(.management).context
+            webPush = try context(.webPush).context
             present = Present(chainPEM: chainPEM, keyPEM: keyPEM, hasIntermediate: http2.length > 1)
             self.made = made
         }
@@ -70,6 +73,7 @@ final class ServerCertificate: Sendable {
             case .http2: http2
             case .binary: binary
             case .management: management
+            case .webPush: webPush
             }
         }
     }
@@ -165,6 +169,8 @@ final class ServerCertificate: Sendable {
             ListenerTLS.configuration(chain: chain, key: key, protocols: [], clientCertificates: .required)
         case .management:
             ListenerTLS.configuration(chain: chain, key: key, protocols: ["http/1.1"], clientCertificates: .optional)
+        // HTTP/2 first, as for browsers.
+        case .webPush: ListenerTLS.configuration(chain: chain, key: key, protocols: ["h2", "http/1.1"])
         }
     }
 }

@@ -71,8 +71,11 @@ struct ServiceBase: Sendable {
     /// The names of the listeners, beside those that every certificate has.
     var serverNames: [String] {
         // An address that stands for all addresses of a machine is not a name for clients.
-        let host = ["0.0.0.0", "::"].contains(settings.host) ? [] : [settings.host]
-        return settings.hostnames + settings.ports.serverNames + host
+        let hosts = [settings.host, settings.webPush.listen?.host].compactMap(\.self)
+            .filter { !["0.0.0.0", "::"].contains($0) }
+        // The name under which senders of Web Push come.
+        let origin = settings.webPush.listen == nil ? nil : settings.webPush.originHost
+        return settings.hostnames + settings.ports.serverNames + hosts + [origin].compactMap(\.self)
     }
 
     /// Makes the certificate of the listeners.

@@ -12,8 +12,14 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         package var courier: String
         /// The address of the management of broadcast channels.
         package var channels: String
+        /// Where Web Push listens, as a URL; nil if the service has none.
+        package var webPush: String?
 
-        package init(provider: String, binary: String, feedback: String, courier: String, channels: String) {
+        package init(
+            provider: String, binary: String, feedback: String, courier: String, channels: String,
+            webPush: String? = nil,
+        ) {
+            self.webPush = webPush
             self.provider = provider
             self.binary = binary
             self.feedback = feedback

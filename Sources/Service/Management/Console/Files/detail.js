@@ -345,7 +345,7 @@ export function timeline(entries) {
 }
 
 /** @type {Record<string, string>} */
-const interfaces = { h2: "HTTP/2", binary: "the binary API", channels: "the management of broadcast channels", management: "the console or the management API, without a provider" };
+const interfaces = { h2: "HTTP/2", binary: "the binary API", channels: "the management of broadcast channels", webpush: "Web Push", management: "the console or the management API, without a provider" };
 
 /**
  * @param {Row} row

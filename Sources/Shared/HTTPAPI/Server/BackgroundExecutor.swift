@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs the tasks that answer the API's requests, on one thread that gives way to all others.
+/// Runs the tasks that answer the requests of one API, on one thread that gives way to all others.
 ///
 /// Without it, they would run on the threads of all tasks, of which there is one for each core, and so does the work that
 /// stores notifications. A flood of requests without a key made a push take 30 times as long.
-final class ManagementExecutor: TaskExecutor {
+package final class BackgroundExecutor: TaskExecutor {
     /// How nice the thread is to others (setpriority(2)): it gets a third of what they get when all cores are busy.
-    static let niceness: Int32 = 5
+    private static let niceness: Int32 = 5
 
     private struct State {
         /// The oldest first. There are at most a few for each connection.
@@ -19,13 +19,14 @@ final class ManagementExecutor: TaskExecutor {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
 
-    init() {
+    /// - Parameter name: the thread's.
+    package init(name: String) {
         let thread = Thread { self.run() }
-        thread.name = "management"
+        thread.name = name
         thread.start()
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let isRunning = state.withLock { state in
             if !state.isEnding { state.jobs.append(job) }
@@ -40,7 +41,7 @@ final class ManagementExecutor: TaskExecutor {
     }
 
     /// Ends the thread when it has done what waits.
-    func end() {
+    package func end() {
         state.withLock { $0.isEnding = true }
         wake.signal()
     }
@@ -60,7 +61,7 @@ final class ManagementExecutor: TaskExecutor {
     }
 
     /// Lets other threads come first. If the system refuses this, only the share of the processor differs.
-    static func giveWay() {
+    package static func giveWay() {
         #if os(Linux)
             // On Linux this sets the priority of the calling thread alone.
             _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)

@@ -1,0 +1,44 @@
+package import Delivery
+import Notifications
+import Synchronization
+package import Trust
+
+/// What a courier needs to make endpoints of Web Push for its devices.
+package final class WebPushEndpoints: Sendable {
+    let subscriptions: any WebPushSubscriptions
+    private let key: EndpointKey
+    private let places = Mutex<String?>(nil)
+
+    package init(_ subscriptions: any WebPushSubscriptions, key: EndpointKey) {
+        self.subscriptions = subscriptions
+        self.key = key
+    }
+
+    /// See ``Courier/webPushOrigin``.
+    package var origin: String? {
+        get { places.withLock { $0 } }
+        set { places.withLock { $0 = newValue } }
+    }
+
+    /// Makes a subscription with a number, random bytes and an endpoint that were never used. It is stored only if the app has
+    /// none of this name.
+    func make(
+        _ name: String,
+        of app: Destination,
+        vapid: [UInt8]?,
+        isPlain: Bool,
+    ) -> WebPushSubscription? {
+        let seed = EndpointKey.makeSeed()
+        guard let endpoint = key.endpoint(of: seed, in: app.environment) else { return nil }
+        // A number that was used before could take a late message of an earlier subscription.
+        let queue = UInt32.random(in: 1 ... .max)
+        return WebPushSubscription(
+            destination: Destination(
+                environment: app.environment, device: app.device, app: app.app, queue: queue),
+            name: name, seed: seed, digest: EndpointKey.digest(of: endpoint), vapid: vapid, isPlain: isPlain)
+    }
+
+    func url(of subscription: WebPushSubscription, at origin: String) -> String {
+        key.endpoint(of: subscription.seed, in: subscription.destination.environment)?.url(at: origin) ?? ""
+    }
+}

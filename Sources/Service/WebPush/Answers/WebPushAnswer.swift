@@ -1,0 +1,55 @@
+import HTTPAPI
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Notifications
+
+/// The answers of Web Push.
+enum WebPushAnswer {
+    /// An answer without a body.
+    static func empty(_ status: HTTPResponse.Status) -> Response { finished(Response(status: status)) }
+
+    /// The answer to a message that was accepted.
+    /// - Parameters:
+    ///   - ttl: for how many seconds it is kept.
+    ///   - location: its URL.
+    static func created(ttl: UInt64, location: String) -> Response {
+        var response = empty(.created)
+        response.headers[FieldName.ttl] = "\(ttl)"
+        response.headers[.location] = location
+        return response
+    }
+
+    /// By this, senders see that an endpoint is a push service's before they send to it (UnifiedPush, discovery).
+    private static let discovery = JSONValue.object(["unifiedpush": .object(["version": .integer(1)])])
+
+    static func found() -> Response { finished(discovery.response()) }
+
+    /// The answer to a browser that asks whether a page may send.
+    static func preflight() -> Response {
+        var response = empty(.noContent)
+        response.headers[.accessControlAllowMethods] = "POST, GET, HEAD, DELETE, OPTIONS"
+        response.headers[.accessControlAllowHeaders] =
+            "Authorization, Content-Encoding, Content-Type, Crypto-Key, Encryption, Prefer, TTL, Topic, Urgency"
+        response.headers[.accessControlMaxAge] = "\(WebPushLimits.preflightSeconds)"
+        return response
+    }
+
+    /// - Parameter retryAfter: with status 429, how long to wait, in seconds.
+    static func problem(_ problem: Problem, retryAfter: Int? = nil) -> Response {
+        var response = Response(problem)
+        // The scheme that an endpoint takes (RFC 8292, 3).
+        if problem.status == 401 { response.headers[.wwwAuthenticate] = "vapid" }
+        if let retryAfter { response.headers[.retryAfter] = "\(retryAfter)" }
+        return finished(response)
+    }
+
+    /// Adds what every answer has. Pages of any origin may send and read the answer: who may send, the URL and the token say.
+    private static func finished(_ response: Response) -> Response {
+        var response = response.protected()
+        response.headers[.crossOriginResourcePolicy] = "cross-origin"
+        response.headers[.accessControlAllowOrigin] = "*"
+        response.headers[.accessControlExposeHeaders] = "Location, TTL, Retry-After"
+        return response
+    }
+}

@@ -1,0 +1,24 @@
+import HTTPAPI
+import HTTPTypes
+import NIOCore
+import Notifications
+
+/// Who sends the requests of a connection.
+struct Sender: Sendable {
+    /// The address of the connection, or that of a PROXY header.
+    var address: SocketAddress?
+    /// Whether a proxy may name the sender of each request in `X-Forwarded-For`.
+    var isNamedByField: Bool
+    /// The connection's number in the journal; 0 if nobody observes the requests.
+    var connection: UInt64 = 0
+
+    /// The address of the sender of a request. Of `X-Forwarded-For` the last address counts: the proxy has added it, and all others
+    /// may be the sender's invention.
+    func address(of fields: HTTPFields) -> SocketAddress? {
+        guard isNamedByField, let last = fields[values: FieldName.forwardedFor].last else { return address }
+        guard let text = last.split(separator: ",", omittingEmptySubsequences: false).last else { return address }
+        let name = String(text).trimmingBlanks
+        guard !name.utf8.contains(0), let named = try? SocketAddress(ipAddress: name, port: 0) else { return address }
+        return named
+    }
+}

@@ -1,0 +1,80 @@
+import Connections
+import HTTPAPI
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+
+/// One connection of a sender. ``ConnectionGuard`` and ``RequestGuard`` close it if its client is too slow. Confined to the
+/// connection's event loop.
+final class WebPushConnection: ServedConnection {
+    private let api: WebPushAPI
+    private let accepted: AcceptedConnection
+    private let sender: Sender
+    private let isHTTP2: Bool
+    private let tasks: ConnectionTasks
+    private let logger: Logger
+    private let connection = ConnectionGuard(WebPushLimits.connections)
+
+    init(
+        _ api: WebPushAPI,
+        _ accepted: AcceptedConnection,
+        _ sender: Sender,
+        isHTTP2: Bool,
+        _ tasks: ConnectionTasks,
+        _ logger: Logger,
+    ) {
+        self.api = api
+        self.accepted = accepted
+        self.sender = sender
+        self.isHTTP2 = isHTTP2
+        self.tasks = tasks
+        self.logger = logger
+    }
+
+    /// A sender never authenticates, so the listener's limit for such connections holds for it. Beyond the limit the oldest is
+    /// closed. A proxy is known.
+    var hasShownTrust: Bool { sender.isNamedByField }
+
+    func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
+        try pipeline.addHandler(connection)
+        let bound = NIOLoopBound(accepted, eventLoop: accepted.channel.eventLoop)
+        let makeGuard = { @Sendable in
+            RequestGuard(WebPushLimits.requests) { problem in bound.value.malformedRequest(problem.detail) }
+        }
+        let respond = { @Sendable [api, sender] (request: Request) async -> Response in
+            await api.respond(
+                to: request, from: sender.address(of: request.headers), connection: sender.connection)
+        }
+        guard isHTTP2 else {
+            _ = tasks.serve(accepted.channel, makeGuard(), logger) { request, _ in await respond(request) }
+            return
+        }
+        let streams = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [makeGuard()], httpDecoderConfiguration: RequestLimits.decoder)
+        let http = HTTP2Channel(
+            responder: { request, writer, _ in
+                let response = await respond(request)
+                try await writer.write(response: response.head, body: response.body)
+            }, configuration: .init(streamConfiguration: streams))
+        _ = http.setup(channel: accepted.channel, logger: logger).map { [tasks, logger] value in
+            tasks.add { await http.handle(value: value, logger: logger) }
+        }
+    }
+
+    func tick(now: NIODeadline) {}
+
+    func drain() {
+        // The manager of HTTP/2 sends GOAWAY at this event.
+        if isHTTP2 {
+            accepted.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        } else {
+            connection.end()
+        }
+    }
+
+    func abandon() { close() }
+
+    func close() { accepted.channel.close(promise: nil) }
+}

@@ -1,0 +1,261 @@
+package import Connections
+package import Delivery
+import HTTPAPI
+import HTTPTypes
+import Hummingbird
+package import Matching
+import NIOCore
+import Notifications
+import Storage
+import Synchronization
+package import Trust
+
+/// Web Push (RFC 8030): answers the requests of application servers and browsers to endpoints. It knows nothing of sockets.
+///
+/// The order of the checks is part of the protection. What costs nothing comes first: the path, the rates of the address, the
+/// endpoint, its rate, the size and the fields. A signature is verified after them, because anybody makes valid tokens.
+package final class WebPushAPI: Sendable {
+    /// Where the endpoints are.
+    private struct Place: Sendable {
+        /// The origin of all endpoints, without a slash at its end.
+        let origin: String
+        let tokens: VAPIDTokens
+    }
+
+    /// Nil until the listener has its address.
+    private let place = Mutex<Place?>(nil)
+    private let environments: Set<Environment>
+    private let subscriptions: any WebPushSubscriptions
+    private let accounts: any Accounts
+    private let delivery: Delivery
+    private let seal: CredentialSeal
+    private let verifying: @Sendable () -> Void
+    private let rates: WebPushRates
+    private let clock: ServiceClock
+    private let limitLog: LimitLog
+    private let journal: WebPushJournal?
+
+    /// - Parameters:
+    ///   - seal: encrypts the names of messages.
+    ///   - observation: observes the requests of the development environment; nil if nobody does.
+    ///   - verifying: called with each token that is verified and not recalled. For tests.
+    package init(
+        environments: [Environment],
+        subscriptions: any WebPushSubscriptions,
+        accounts: any Accounts,
+        delivery: Delivery,
+        seal: CredentialSeal,
+        limits: WebPushLimits,
+        limitLog: LimitLog,
+        clock: ServiceClock,
+        observation: RequestObservation? = nil,
+        verifying: @escaping @Sendable () -> Void = {},
+    ) {
+        self.environments = Set(environments)
+        self.subscriptions = subscriptions
+        self.accounts = accounts
+        self.delivery = delivery
+        self.seal = seal
+        self.limitLog = limitLog
+        self.clock = clock
+        self.verifying = verifying
+        journal = observation.map { WebPushJournal($0, accounts: accounts, clock: clock) }
+        rates = WebPushRates(limits)
+    }
+
+    /// Begins to serve.
+    /// - Parameter origin: the origin of all endpoints, and the `aud` of all tokens.
+    package func begin(at origin: String) {
+        let tokens = VAPIDTokens(VAPIDRules(origin: origin), verifying: verifying)
+        place.withLock { $0 = Place(origin: origin, tokens: tokens) }
+    }
+
+    /// Called for each new connection.
+    /// - Returns: its number in the journal; 0 if nobody observes the requests.
+    func connectionOpened() -> UInt64 { journal?.connectionOpened() ?? 0 }
+
+    /// Answers a request.
+    /// - Parameters:
+    ///   - client: the address of the sender; nil if the system does not know it.
+    ///   - connection: the connection's number in the journal.
+    func respond(to request: Request, from client: SocketAddress?, connection: UInt64) async -> Response {
+        do throws(Refusal) {
+            let response = try await answer(request, from: client, connection)
+            return request.method == .head ? response.createHeadResponse() : response
+        } catch {
+            let response = WebPushAnswer.problem(error.problem, retryAfter: error.retryAfter)
+            return request.method == .head ? response.createHeadResponse() : response
+        }
+    }
+
+    /// Why a request is refused.
+    private struct Refusal: Error {
+        var problem: Problem
+        var retryAfter: Int?
+
+        init(_ problem: Problem, retryAfter: Int? = nil) { (self.problem, self.retryAfter) = (problem, retryAfter) }
+
+        static func status(_ status: Int, _ detail: String) -> Refusal { Refusal(Problem(status, detail)) }
+
+        static var noEndpoint: Refusal { status(404, "There is no such endpoint, or its subscription has ended.") }
+    }
+
+    private func answer(
+        _ request: Request, from client: SocketAddress?, _ connection: UInt64
+    ) async throws(Refusal) -> Response {
+        guard let place = place.withLock(\.self) else { throw .status(503, "The service is starting.") }
+        // A query is no part of an endpoint, so a path with one is another path.
+        guard request.head.path?.contains("?") != true, let path = WebPushPath(request.uri.path) else {
+            throw .status(404, "There is nothing at this path.")
+        }
+        if request.method == .options { return WebPushAnswer.preflight() }
+        let address = PeerAddress(client)
+        if let address, let excess = rates.excess(of: address, at: clock.moment.uptime) {
+            throw refusal(excess, client, "Too many requests come from this address.")
+        }
+        switch (path, request.method) {
+        case (.endpoint(let id), .get), (.endpoint(let id), .head):
+            _ = try await subscription(id, address)
+            return WebPushAnswer.found()
+        case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, connection)
+        case (.message(let name), .delete): return try await withdraw(name, address)
+        case (.endpoint, let method):
+            throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
+        case (.message, let method):
+            throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["DELETE", "OPTIONS"]))
+        }
+    }
+
+    private func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
+        limitLog.limitExceeded(excess.limit, peer: client?.host)
+        return Refusal(Problem(429, detail), retryAfter: excess.retryAfter)
+    }
+
+    // MARK: Sending
+
+    private func send(
+        _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
+        _ connection: UInt64,
+    ) async throws(Refusal) -> Response {
+        let subscription = try await subscription(id, address)
+        var random = SystemRandomNumberGenerator()
+        let message = NotificationID.random(using: &random)
+        var record = WebPushJournal.Record(
+            subscription: subscription, headers: request.headers, connection: connection, id: message)
+        let (body, fields, bundleID): ([UInt8], MessageFields, BundleID)
+        do throws(Refusal) {
+            if let excess = rates.excess(ofEndpoint: subscription.digest, at: clock.moment.uptime) {
+                throw refusal(excess, client, "Too many messages are sent to this endpoint.")
+            }
+            (body, fields) = try await read(request, for: subscription, &record)
+            try checkSender(request.headers, subscription, place.tokens)
+            guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
+            bundleID = app.bundleID
+        } catch {
+            journal?.refused(record, error.problem.status)
+            throw error
+        }
+        let number = journal?.accepted(record)
+        let outcome = await OutcomeWaiter.outcome { answers in
+            delivery.submit(
+                fields.message(body), message, to: subscription, of: bundleID, timeToLive: fields.ttl, ticket: 0,
+                answers: answers)
+        }
+        if case .rejected(let rejection) = outcome {
+            let refusal = Self.refusal(rejection)
+            if let number { journal?.answered(number, refusal.problem.status) }
+            throw refusal
+        }
+        if let number { journal?.answered(number, 201) }
+        return try WebPushAnswer.created(
+            ttl: fields.ttl, location: place.origin + WebPushPath.messages + name(message, subscription.destination))
+    }
+
+    /// Reads the body and the fields of a message.
+    private func read(
+        _ request: Request, for subscription: WebPushSubscription, _ record: inout WebPushJournal.Record
+    ) async throws(Refusal) -> ([UInt8], MessageFields) {
+        do throws(Problem) {
+            let body = try await request.bytes(upTo: WebPushMessage.maximumBodyBytes)
+            record.bytes = body.count
+            let fields = try MessageFields(request.headers, isEmpty: body.isEmpty, takesPlain: subscription.isPlain)
+            record.topic = fields.topic
+            return (body, fields)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    private func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
+        do throws(TrustError) {
+            return try MessageName(id, to: destination).text(seal)
+        } catch {
+            throw .status(503, "The message's URL cannot be made.")
+        }
+    }
+
+    /// Finds the subscription of an endpoint.
+    private func subscription(
+        _ id: EndpointID, _ address: PeerAddress?
+    ) async throws(Refusal) -> WebPushSubscription {
+        // A node that is cut off from its store does not know what has ended.
+        guard accounts.isCurrent else { throw Self.refusal(.accountsNotCurrent) }
+        do throws(StoreError) {
+            let found = try await subscriptions.subscriptions(with: [EndpointKey.digest(of: id)]).first.flatMap(\.self)
+            if let found, environments.contains(found.destination.environment) { return found }
+        } catch {
+            throw Self.refusal(Rejection(error))
+        }
+        if let address { rates.countGuess(of: address, at: clock.moment.uptime) }
+        throw .noEndpoint
+    }
+
+    /// Checks the token, and that the subscription takes messages of its key.
+    private func checkSender(
+        _ fields: HTTPFields, _ subscription: WebPushSubscription, _ tokens: VAPIDTokens
+    ) throws(Refusal) {
+        let key: [UInt8]?
+        do throws(VAPIDFault) {
+            let now = Double(clock.machineTime.milliseconds) / 1000
+            key = try tokens.key(of: fields, toEndpoint: subscription.digest, now: now)
+        } catch {
+            throw .status(403, error.detail)
+        }
+        guard let required = subscription.vapid else { return }
+        guard let key else {
+            throw .status(401, "This subscription takes messages with a token alone: Authorization: vapid (RFC 8292).")
+        }
+        guard key == required else {
+            throw .status(403, "This subscription takes messages of another application server's key.")
+        }
+    }
+
+    /// What a sender is told. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
+    private static func refusal(_ rejection: Rejection) -> Refusal {
+        switch rejection.reason {
+        case .unregistered, .expiredToken, .badDeviceToken: .noEndpoint
+        case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint.")
+        default: .status(503, rejection.detail ?? "The service cannot take messages now.")
+        }
+    }
+
+    // MARK: Withdrawing
+
+    private func withdraw(_ text: String, _ address: PeerAddress?) async throws(Refusal) -> Response {
+        let isWithdrawn: Bool
+        if let name = MessageName(text, seal), environments.contains(name.destination.environment) {
+            do throws(StoreError) {
+                isWithdrawn = try await delivery.withdraw(name.id, from: name.destination)
+            } catch {
+                throw Self.refusal(Rejection(error))
+            }
+        } else {
+            if let address { rates.countGuess(of: address, at: clock.moment.uptime) }
+            isWithdrawn = false
+        }
+        guard isWithdrawn else {
+            throw .status(404, "There is no such message: it was delivered or has expired.")
+        }
+        return WebPushAnswer.empty(.noContent)
+    }
+}

@@ -1,0 +1,37 @@
+import HTTPAPI
+import NIOCore
+package import Rates
+
+/// The named limits of Web Push, each with the reason for its value.
+package struct WebPushLimits: Sendable, Hashable {
+    /// How many verified tokens are remembered. Senders use a token for hours and for all endpoints, so these are as many
+    /// senders. One takes some 300 bytes, so all take 3 MB.
+    package static let rememberedTokens = 10_000
+
+    /// How many of them may have come first with the same endpoint. Most endpoints have one sender, which changes its token
+    /// every few hours.
+    package static let rememberedTokensOfEndpoint = 4
+
+    /// The rate of messages to one endpoint. A queue has room for 100 messages, so a larger burst would drop some of them.
+    package var messagesPerEndpoint = Rate(burst: 100, perSecond: 10)
+
+    /// The rate of requests of one address. A large server sends to all its users from one address.
+    package var requestsPerAddress = Rate(burst: 2000, perSecond: 500)
+
+    /// The rate of requests of one address for endpoints that do not exist. A server whose subscribers have left sends to each of
+    /// their endpoints once. Beyond this rate nothing is looked up for the address.
+    package var guessesPerAddress = Rate(burst: 500, perSecond: 20)
+
+    /// How long a request may take to arrive, and how long a client may leave an answer unread. A message has 4 KB.
+    static let requests = RequestLimits(request: .seconds(10), answer: .seconds(10))
+
+    /// How long a new connection may take to send its first request, and how long it may be idle between two requests.
+    /// Senders keep a connection for some seconds, and proxies for a minute.
+    static let connections = ConnectionGuard.Times(
+        first: .seconds(10), idle: .minutes(2), ending: .seconds(10), idleEnding: .seconds(1))
+
+    /// How long a browser may remember that any page may send, in seconds: the longest that browsers allow.
+    static let preflightSeconds = 86_400
+
+    package init() {}
+}
