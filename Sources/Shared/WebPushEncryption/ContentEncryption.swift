@@ -23,9 +23,9 @@ package enum ContentEncryption {
             guard size >= WebPushLimits.smallestRecord else {
                 throw WebPushEncryptionError(.badRecordSize, "The record size is less than 18 bytes.")
             }
-            recordSize = Int(size)
+            recordSize = Int(clamping: size)
             let rest = content.dropFirst(WebPushLimits.headerBytes)
-            let length = Int(header[WebPushLimits.headerBytes - 1])
+            let length = Int(clamping: header[WebPushLimits.headerBytes - 1])
             guard rest.count >= length else {
                 throw WebPushEncryptionError(.truncated, "The content ends before its header does.")
             }
@@ -83,7 +83,7 @@ package enum ContentEncryption {
                 .tooLong, "The encrypted message would have \(length) bytes; \(WebPushLimits.bodyBytes) are allowed.")
         }
         let keys = RecordKeys(key: key, salt: salt, info: "Content-Encoding: aes128gcm\0", "Content-Encoding: nonce\0")
-        let size = UInt32(WebPushLimits.recordBytes)
+        let size = UInt32(clamping: WebPushLimits.recordBytes)
         let header = salt + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * UInt32($0))) }
         return header + [UInt8(clamping: keyID.count)] + keyID + (try keys.seal(record))
     }
