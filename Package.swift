@@ -144,6 +144,7 @@ let package = Package(
         module("Sources/Shared/Notifications"),
         module("Sources/Shared/Rates"),
         module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
+        module("Sources/Shared/WebPushEncryption", ["Notifications", crypto]),
         module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("Sources/Shared/HTTP2Core", ["Rates"]),
         module("Sources/Shared/HTTP2", ["Rates", "Connections", "HTTP2Core", nioCore, nioSSL]),
@@ -177,7 +178,7 @@ let package = Package(
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
                 "APNSDevice", "CLandlock", "CClock", "CPages", nioCore, nioPosix, logging, httpTypes, hummingbird,
-                grdb, subprocess, systemPackage,
+                crypto, grdb, subprocess, systemPackage,
             ]),
         module(
             "Sources/Devices/AgentCommands",
@@ -293,7 +294,7 @@ let package = Package(
                 "Connections", "HTTPAPIClient", "HTTPAPI", "Management", "PrivateFiles", "Supervision",
                 "CommandSupport",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
-                "APNSProvider",
+                "APNSProvider", "WebPushEncryption",
                 "APNSDevice", "DeviceAgent", "AgentCommands", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 unixSignals,
@@ -342,6 +343,7 @@ let package = Package(
         tests(
             "Tests/Shared/TrustTests",
             ["Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL]),
+        tests("Tests/Shared/WebPushEncryptionTests", ["Notifications", "WebPushEncryption", crypto]),
         tests(
             "Tests/Shared/ConnectionsTests",
             ["Rates", "Connections", nioCore, nioPosix, nioEmbedded, nioSSL, logging, inMemoryLogging]),
@@ -364,6 +366,7 @@ let package = Package(
             "Tests/Devices/DeviceAgentTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
+                "WebPushEncryption",
                 "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", "CarillonAgent", nioCore, nioPosix,
                 httpTypes, hummingbird, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -483,7 +486,9 @@ let package = Package(
             "Tests/carillon/CarillonCommandTests",
             [
                 "CommonTesting", "Notifications", "HTTP2", "PrivateFiles", "Service", "Supervision", "APNSProvider",
-                "ProviderTesting", "ServiceTesting", "carillon", nioCore, nioPosix, crypto, logging, argumentParser,
+                "ProviderTesting", "ServiceTesting", "carillon", "APNSDevice", "CommandSupport", "WebPushEncryption",
+                nioCore,
+                nioPosix, crypto, logging, argumentParser,
             ] + postgresTesting),
         // MARK: Tests/Journeys
         tests(

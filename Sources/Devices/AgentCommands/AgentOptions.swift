@@ -49,6 +49,13 @@ struct AgentOptions: ParsableArguments {
         help: "Do not show alerts on the desktop. They are shown there if the user has a session bus of D-Bus.")
     var noDesktop = false
 
+    @Option(
+        name: .customLong("unifiedpush"),
+        help: ArgumentHelp(
+            "Be a distributor of UnifiedPush for the apps of the desktop. Their subscriptions belong to this app.",
+            valueName: "bundle-id"))
+    var unifiedPush: String?
+
     @Flag(
         name: .customLong("confine-commands"),
         help:
@@ -92,6 +99,15 @@ struct AgentOptions: ParsableArguments {
         settings.identityFile = identity.map { AbsolutePath.of($0) }
         let environment = ProcessInfo.processInfo.environment
         if !noDesktop { settings.desktopBus = AgentSettings.sessionBus(environment) }
+        if let unifiedPush {
+            guard BundleID(rawValue: unifiedPush) != nil else {
+                throw ValidationError("--unifiedpush takes a bundle ID.")
+            }
+            guard let bus = AgentSettings.sessionBus(environment) else {
+                throw ValidationError("--unifiedpush needs a session bus of D-Bus, and the agent's user has none.")
+            }
+            (settings.unifiedPush, settings.unifiedPushBus) = (unifiedPush, bus)
+        }
         settings.confinesCommands = confinesCommands
         if confinesCommands, Confinement.isPossible {
             settings.confining = ["/proc/self/exe"] + DeviceAgentCommand.Confine.start

@@ -23,6 +23,14 @@ extension Agent {
     /// Decides what a notification means, and changes the notification centre.
     func outcome(of notification: ReceivedNotification) -> Outcome {
         let bundleID = notification.bundleID
+        // Only the app can read its body, so it gets the message whatever its state is, and the user sees nothing of it.
+        if notification.webPush != nil {
+            guard records[bundleID] != nil else {
+                dropped[.notInstalled, default: 0] += 1
+                return Outcome()
+            }
+            return Outcome(events: [EventLine.webPush(notification)])
+        }
         switch state.delivery(of: notification) {
         case .drop(let reason):
             dropped[reason, default: 0] += 1

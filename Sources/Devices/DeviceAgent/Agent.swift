@@ -58,6 +58,8 @@ package actor Agent {
     private var manifestReadings = RateBucket()
     /// The requests of each user who is no app.
     var strangers: [UInt32: RateBucket] = [:]
+    /// How often each app subscribes to Web Push.
+    var subscriptionRates = RateTable<String>(AgentLimits.subscriptions)
     var registrationRates = RateTable<String>(AgentLimits.registrations)
     /// The apps that register and have no answer yet, each with the number of these registrations.
     var registering: [String: Int] = [:]
@@ -68,6 +70,8 @@ package actor Agent {
     var device: Device?
     var waker: Waker?
     var desktop: (any Desktop)?
+    /// The distributor of UnifiedPush; nil if the agent is none.
+    var distributor: Distributor?
     /// What is to be shown on the desktop. A desktop that hangs must not delay acknowledgements.
     let screen = AsyncStream.makeStream(
         of: ScreenChange.self, bufferingPolicy: .bufferingNewest(AgentLimits.waitingAlerts))
@@ -172,6 +176,15 @@ package actor Agent {
                 await self?.respondOnDesktop(to: id, response)
             }
         }
+        if let app = settings.unifiedPush, let address = settings.unifiedPushBus {
+            do {
+                distributor = try Distributor(
+                    address: address, user: agentUser, store: store,
+                    service: AgentSubscriptions(bundleID: app) { [weak self] in await self?.device }, logger: logger)
+            } catch {
+                throw AgentError(error)
+            }
+        }
         let changes = MachineChanges { [weak self] change in
             Task { await self?.report(change) }
         }
@@ -182,12 +195,15 @@ package actor Agent {
                 carillon_pages_release()
             #endif
         }
+        let power = Task { await reportPower() }
         defer {
             changes.end()
             releasing.cancel()
+            power.cancel()
         }
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
+        async let distributed: Void = distribute()
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }
         var result: Result<Void, DeviceError>
         while true {
@@ -207,7 +223,8 @@ package actor Agent {
         }
         connection.finish()
         screen.continuation.finish()
-        _ = await (refreshed, shown)
+        await distributor?.close()
+        _ = await (refreshed, shown, distributed)
         if let failure { throw failure }
         if case .failure(let error) = result { throw AgentError(.unavailable, error.cause) }
     }
@@ -215,6 +232,7 @@ package actor Agent {
     private func makeDevice() throws(DeviceError) -> Device {
         var configuration = Device.Configuration()
         configuration.received = QueuedIdentifiers(store: store)
+        if settings.unifiedPush != nil { configuration.readPower = { MachinePower.read() } }
         configuration.software = settings.version.isEmpty ? nil : "carillon-agent " + settings.version
         let made = try Device(
             identity, at: settings.courier, delegate: AgentDelegate(agent: self), configuration: configuration)
@@ -307,10 +325,11 @@ package actor Agent {
         for entry in streams.values.flatMap(\.values) { entry.wakeUps.finish() }
         await waker?.close()
         await desktop?.close()
+        await distributor?.close()
         await device?.close()
         isClosed = true
         // The waker, the device and the desktop refer to this agent.
-        (waker, device, desktop) = (nil, nil, nil)
+        (waker, device, desktop, distributor) = (nil, nil, nil, nil)
         lock = nil
     }
 
@@ -344,6 +363,19 @@ package actor Agent {
         for await _ in connection.connects {
             await unregisterRemovedApps()
             for bundleID in records.keys.sorted() { await refresh(bundleID) }
+            await distributor?.reconcile()
+        }
+    }
+
+    private func distribute() async { await distributor?.run() }
+
+    /// Tells the service when the machine's power changes, for as long as the task runs. It is told on each connection as well.
+    private func reportPower() async {
+        guard settings.unifiedPush != nil, var last = MachinePower.read() else { return }
+        while (try? await Task.sleep(for: AgentLimits.powerReading)) != nil {
+            guard let power = MachinePower.read(), power != last, let device else { continue }
+            // If it fails, the next reading tries it again.
+            if (try? await device.report(power)) != nil { last = power }
         }
     }
 
@@ -351,16 +383,23 @@ package actor Agent {
 
     /// Receives a notification: when this returns, what it means for the app is on the disk.
     func receive(_ notification: ReceivedNotification) async {
-        let outcome = outcome(of: notification)
+        // The app of the distributor has no code of its own: its messages are those of the desktop's apps.
+        let message = notification.bundleID == settings.unifiedPush ? notification.webPush : nil
+        let outcome = message == nil ? outcome(of: notification) : Outcome()
         let delay = GrowingDelay(first: AgentLimits.storing.first, longest: AgentLimits.storing.longest)
         var failures = 0
         // The notification is acknowledged after this function, so it must not return before it is stored.
         while !isClosed {
             do throws(StoreError) {
-                let removed = try store.add(
-                    outcome.events.map(\.text), of: notification.bundleID, from: notification.id,
-                    badge: outcome.badge)
-                logRemovedEvents(removed, of: notification.bundleID)
+                if let message {
+                    let removed = try store.add(message, id: notification.id)
+                    logRemovedEvents(removed, of: message.subscription)
+                } else {
+                    let removed = try store.add(
+                        outcome.events.map(\.text), of: notification.bundleID, from: notification.id,
+                        badge: outcome.badge)
+                    logRemovedEvents(removed, of: notification.bundleID)
+                }
                 break
             } catch {
                 guard error.code != .unreadable else { return await endDamaged() }
@@ -374,6 +413,10 @@ package actor Agent {
                 // The process ends if this is cancelled, and the service sends the notification again.
                 try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
             }
+        }
+        if let message {
+            await distributor?.arrived(message.subscription)
+            return
         }
         keepLaunch(of: notification.bundleID)
         if !outcome.events.isEmpty { await announce(to: notification.bundleID) }

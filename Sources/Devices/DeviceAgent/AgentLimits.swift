@@ -26,6 +26,11 @@ package enum AgentLimits {
     package static let actionBytes = 200
     /// How often an app may register: a few starts in a row, then one each second.
     static let registrations = Rate(burst: 20, perSecond: 1)
+    /// How often an app may subscribe to Web Push: all that it may have once in a row, and then one each second.
+    static let subscriptions = Rate(burst: 500, perSecond: 1)
+    /// The size of a request that subscribes, in bytes, and of the name of a subscription.
+    static let subscriptionBytes = 4096
+    static let subscriptionNameBytes = 100
     /// How long an app waits for the service when it registers.
     static let registering = Duration.seconds(15)
 
@@ -77,6 +82,25 @@ package enum AgentLimits {
 
     /// The alerts that wait for the desktop. A desktop that is slow shows the newest.
     static let waitingAlerts = 100
+
+    // MARK: UnifiedPush
+
+    /// The registrations of one bus name: an app has one for each account or chat.
+    static let connectorsOfName = 20
+    /// The registrations of all apps of the desktop: as many subscriptions as the service allows an app.
+    static let connectors = 500
+    /// The size of an app's name for a registration, in bytes (UnifiedPush's D-Bus specification).
+    static let connectorTokenBytes = 100
+    /// The messages of a registration that its app has not taken, and their bytes: those of a subscription at the service. One more
+    /// removes the oldest.
+    static let connectorMessages = 100
+    static let connectorBytes = 262_144
+    /// The delays before a message is handed over again. Starting an app takes a second; one that hangs is asked every five minutes.
+    static let handing = (first: TimeAmount.seconds(1), longest: TimeAmount.minutes(5))
+    /// How often the machine's power is read, if it has a battery: the service waits for 30 seconds and more.
+    static let powerReading = Duration.seconds(60)
+    /// The delays before the session bus is tried again.
+    static let bus = (first: TimeAmount.milliseconds(200), longest: TimeAmount.seconds(30))
 
     // MARK: Memory
 

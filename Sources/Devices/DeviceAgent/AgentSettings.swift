@@ -23,6 +23,10 @@ package struct AgentSettings: Sendable {
     package var languages: [String]
     /// The address of the D-Bus on which alerts are shown; nil if they are not shown on a desktop.
     package var desktopBus: String?
+    /// The app to which the subscriptions of the desktop's apps belong; nil if the agent is no distributor of UnifiedPush.
+    package var unifiedPush: String?
+    /// The address of the D-Bus on which the distributor is.
+    package var unifiedPushBus: String?
     /// Whether a process that descends from the command of an app is this app and no other.
     package var confinesCommands = false
     /// A program and arguments that keep ``hidden`` from a command: the number of paths, the paths and the command are added to

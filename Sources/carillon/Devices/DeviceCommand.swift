@@ -13,6 +13,7 @@ struct DeviceCommand: AsyncParsableCommand {
         abstract: "Devices, and the apps on them.",
         subcommands: [
             Activate.self, Invite.self, InvitationCommand.self, Register.self, Unregister.self,
+            DeviceSubscribeCommand.self,
             DeviceListenCommand.self,
             DeviceFleetCommand.self, DevicePowerCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
             DeviceListCommand.self, DeviceBehaveCommand.self, DeviceAgentCommand.self,

@@ -22,10 +22,15 @@ final class BusConnection: Sendable {
     }
 
     /// Connects, authenticates as this process's user, and says hello.
-    /// - Parameter signal: called with each signal, on the connection's event loop.
+    /// - Parameters:
+    ///   - signal: called with each signal, on the connection's event loop.
+    ///   - calls: called there with each call of another program. It returns the answer; nil if the answer is sent later.
     static func open(
         _ address: String,
         _ signal: @escaping @Sendable (BusMessage, BusReader) -> Void,
+        calls: @escaping @Sendable (BusMessage, BusReader) -> BusMessage? = { message, _ in
+            .error(BusMessage.ErrorName.unknownMethod, "There is no such method.", to: message)
+        },
     ) async throws -> BusConnection {
         guard let path = path(in: address) else { throw BusError("the address \(address) names no Unix socket") }
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
@@ -33,7 +38,8 @@ final class BusConnection: Sendable {
             .connectTimeout(timeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(BusHandler(user: UInt32(geteuid()), signal))
+                    try channel.pipeline.syncOperations.addHandler(
+                        BusHandler(user: UInt32(geteuid()), signal, calls))
                 }
             }
             .connect(unixDomainSocketPath: path)
@@ -67,10 +73,19 @@ final class BusConnection: Sendable {
         }.get()
     }
 
-    /// Sends a signal. Nobody answers it.
-    func send(_ signal: BusMessage) async throws {
-        try await channel.eventLoop.submit { [handler] in try handler.value.send(signal) }.get()
+    /// Sends a message that nobody answers: a signal, an answer, or a call that wants none.
+    func send(_ message: BusMessage) async throws {
+        try await channel.eventLoop.submit { [handler] in try handler.value.send(message) }.get()
     }
+
+    /// Waits until the connection has ended.
+    func closed() async {
+        // The future does not fail.
+        try? await channel.closeFuture.get()
+    }
+
+    /// Calls a function when the connection has ended.
+    func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
 
     func close() { channel.close(promise: nil) }
 }
@@ -85,6 +100,7 @@ final class BusHandler: ChannelInboundHandler {
 
     private let user: UInt32
     private let signal: (BusMessage, BusReader) -> Void
+    private let answerTo: (BusMessage, BusReader) -> BusMessage?
     private var isAuthenticated = false
     private var received: [UInt8] = []
     private var lastSerial: UInt32 = 0
@@ -93,8 +109,12 @@ final class BusHandler: ChannelInboundHandler {
     private var waiting: [[UInt8]] = []
     private var context: ChannelHandlerContext?
 
-    init(user: UInt32, _ signal: @escaping (BusMessage, BusReader) -> Void) {
-        (self.user, self.signal) = (user, signal)
+    init(
+        user: UInt32,
+        _ signal: @escaping (BusMessage, BusReader) -> Void,
+        _ answerTo: @escaping (BusMessage, BusReader) -> BusMessage?,
+    ) {
+        (self.user, self.signal, self.answerTo) = (user, signal, answerTo)
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -132,7 +152,7 @@ final class BusHandler: ChannelInboundHandler {
         calls[serial] = promise
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let timer = context.eventLoop.scheduleTask(in: timeout) {
-            bound.value.calls.removeValue(forKey: serial)?.fail(BusError("the desktop did not answer in time"))
+            bound.value.calls.removeValue(forKey: serial)?.fail(BusError("nobody answered in time"))
         }
         promise.futureResult.whenComplete { _ in timer.cancel() }
         if isAuthenticated { write(message.bytes) } else { waiting.append(message.bytes) }
@@ -178,8 +198,11 @@ final class BusHandler: ChannelInboundHandler {
         case .error:
             let cause = message.errorName ?? "an error"
             message.replySerial.flatMap { calls.removeValue(forKey: $0) }?.fail(
-                BusError("the desktop answered \(cause)"))
-        case .call: break
+                BusError("the answer is \(cause)"))
+        case .call:
+            guard let answer = answerTo(message, body), message.expectsAnswer else { return }
+            // It cannot fail: the call has just come on this connection.
+            try? send(answer)
         }
     }
 

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A message of D-Bus (the D-Bus Specification, "Message Protocol"), as far as desktop notifications need it.
+/// A message of D-Bus (the D-Bus Specification, "Message Protocol"), as far as this program needs it.
 struct BusMessage: Sendable, Hashable {
     enum Kind: UInt8, Sendable, Hashable {
         case call = 1
@@ -17,6 +17,7 @@ struct BusMessage: Sendable, Hashable {
         static let errorName: UInt8 = 4
         static let replySerial: UInt8 = 5
         static let destination: UInt8 = 6
+        static let sender: UInt8 = 7
         static let signature: UInt8 = 8
     }
 
@@ -25,11 +26,17 @@ struct BusMessage: Sendable, Hashable {
     static let maximumBytes = 1 << 20
     /// The size of the part of a message before its header fields.
     static let fixedBytes = 12
+    /// The flag of a call whose caller wants no answer.
+    private static let noReplyExpected: UInt8 = 1
 
     var kind: Kind
     var serial: UInt32 = 0
     var replySerial: UInt32?
     var destination: String?
+    /// The unique name of the connection that has sent it. The bus sets it, so nobody can lie about it.
+    var sender: String?
+    /// Whether a call is to be answered.
+    var expectsAnswer = true
     var path: String?
     var interface: String?
     var member: String?
@@ -59,7 +66,7 @@ struct BusMessage: Sendable, Hashable {
         if let destination { add(Field.destination, "s") { $0.write(destination) } }
         if !signature.isEmpty { add(Field.signature, "g") { $0.writeSignature(signature) } }
         var message = BusWriter()
-        message.bytes = [UInt8(ascii: "l"), kind.rawValue, 0, 1]
+        message.bytes = [UInt8(ascii: "l"), kind.rawValue, expectsAnswer ? 0 : Self.noReplyExpected, 1]
         message.write(UInt32(body.bytes.count))
         message.write(serial)
         message.write(UInt32(fields.bytes.count))
@@ -90,11 +97,13 @@ struct BusMessage: Sendable, Hashable {
         var reader = BusReader(bytes)
         reader.isBigEndian = reader.byte() == UInt8(ascii: "B")
         guard let kind = reader.byte().flatMap(Kind.init(rawValue:)) else { return nil }
-        reader.skip(2)
+        guard let flags = reader.byte() else { return nil }
+        reader.skip(1)
         guard let bodyBytes = reader.number(), let serial = reader.number(), let fieldBytes = reader.number() else {
             return nil
         }
         var message = BusMessage(kind: kind, serial: serial)
+        message.expectsAnswer = flags & noReplyExpected == 0
         let end = fixedBytes + 4 + Int(fieldBytes)
         while reader.position < end {
             reader.align(8)
@@ -128,6 +137,7 @@ struct BusMessage: Sendable, Hashable {
         case Field.member: member = text
         case Field.errorName: errorName = text
         case Field.destination: destination = text
+        case Field.sender: sender = text
         default: break
         }
     }

@@ -57,7 +57,7 @@ struct BusWriter: Sendable, Hashable {
 
 /// Reads values in the form of D-Bus. A function returns nil if the bytes end before the value does.
 struct BusReader: Sendable, Hashable {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
     private(set) var position = 0
     var isBigEndian = false
 

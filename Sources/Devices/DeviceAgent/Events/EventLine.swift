@@ -38,6 +38,15 @@ package enum EventLine {
         return line
     }
 
+    /// A Web Push message came for one of the app's subscriptions.
+    /// - Parameter text: what is inside; nil if the message is not decrypted.
+    package static func webPush(_ notification: ReceivedNotification, text: String? = nil) -> JSONLine {
+        var line = JSONLine(event: "webpush")
+        line.add(notification)
+        line.add("text", text)
+        return line
+    }
+
     /// The user responded to a notification.
     package static func responded(_ shown: ShownNotification, _ response: NotificationResponse) -> JSONLine {
         var line = JSONLine(event: "responded")

@@ -34,7 +34,12 @@ package struct JSONLine: Sendable {
         add("channel", notification.channel)
         add("activity", notification.activity)
         if notification.startToken { add("startToken", value: true) }
-        add("payload", json: String(decoding: notification.payload, as: UTF8.self))
+        if let webPush = notification.webPush {
+            add("subscription", webPush.subscription)
+            add("webPush", value: WebPushLine(webPush))
+        } else {
+            add("payload", json: String(decoding: notification.payload, as: UTF8.self))
+        }
     }
 
     /// Adds what is known of a Live Activity. Times are in seconds since 1970.

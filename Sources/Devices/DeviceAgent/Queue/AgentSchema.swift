@@ -31,6 +31,22 @@ enum AgentSchema {
                     CREATE TABLE badge (bundleID TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(
+                sql: """
+                    -- The registrations of UnifiedPush: apps of the desktop.
+                    CREATE TABLE connector (
+                        subscription TEXT PRIMARY KEY, service TEXT NOT NULL, token TEXT NOT NULL UNIQUE,
+                        version INTEGER NOT NULL, vapid TEXT, endpoint TEXT NOT NULL
+                    ) WITHOUT ROWID;
+                    -- Their messages that no app has taken. AUTOINCREMENT: the number of a message that was replaced is not used again.
+                    CREATE TABLE message (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, subscription TEXT NOT NULL, id TEXT NOT NULL,
+                        body BLOB NOT NULL, topic TEXT
+                    );
+                    CREATE INDEX messageOfConnector ON message (subscription, number);
+                    """)
+        }
         return migrator
     }
 }

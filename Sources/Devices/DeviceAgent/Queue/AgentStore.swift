@@ -118,7 +118,7 @@ package final class AgentStore: Sendable {
     }
 
     /// - Returns: whether the notification is new.
-    private func see(_ notification: String, _ database: Database) throws(SQLiteFailure) -> Bool {
+    func see(_ notification: String, _ database: Database) throws(SQLiteFailure) -> Bool {
         guard try database.run("INSERT OR IGNORE INTO seen (id) VALUES (?)", [Data(notification.utf8)]) == 1 else {
             return false
         }
@@ -305,14 +305,14 @@ package final class AgentStore: Sendable {
     }
 
     /// What is done with the database.
-    private typealias Body<Value> = (Database) throws(SQLiteFailure) -> Value
+    typealias Body<Value> = (Database) throws(SQLiteFailure) -> Value
 
-    private func write<Value>(_ body: Body<Value>) throws(StoreError) -> Value {
+    func write<Value>(_ body: Body<Value>) throws(StoreError) -> Value {
         try Self.explained { try queue.write { try body($0) } }
     }
 
     /// Executes one statement that reads.
-    private func read<Value>(_ body: Body<Value>) throws(StoreError) -> Value {
+    func read<Value>(_ body: Body<Value>) throws(StoreError) -> Value {
         // GRDB's `read` sets `query_only` before and after, and SQLite then compiles each statement of the connection again.
         try Self.explained { try queue.unsafeRead { try body($0) } }
     }

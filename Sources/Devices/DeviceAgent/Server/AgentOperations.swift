@@ -7,7 +7,7 @@ typealias AgentOperation = APIOperation<AgentAPI>
 
 /// The table of operations. docs/device-agent.md has the same list, and a test compares them.
 enum AgentOperations {
-    static let all: [AgentOperation] = device + apps + user
+    static let all: [AgentOperation] = device + apps + webPush + user
 
     private static let bundleID = Parameter.path("bundleID", .bundleID, "The app's bundle ID.")
 
@@ -117,6 +117,42 @@ enum AgentOperations {
             let isKnown = try await api.agent.respond(
                 to: try call.parameter("id").lowercased(), try response.value(), of: name)
             guard isKnown else { throw Problem.notFound("The notification is not on show, or has no such action.") }
+            return Response(status: .noContent)
+        },
+    ]
+
+    // MARK: Web Push
+
+    private static let subscription = Parameter.path(
+        "name", .line(maximumBytes: AgentLimits.subscriptionNameBytes), "The app's name for the subscription.")
+
+    private static let webPush = [
+        AgentOperation(
+            method: .get, path: "/v1/apps/{bundleID}/subscriptions", summary: "The app's subscriptions to Web Push",
+            parameters: [bundleID], answer: .json(AgentSchemas.subscriptions.schema), problems: [404, 409]
+        ) { api, call in
+            AgentSchemas.subscriptions.response(try await api.agent.subscriptions(of: try await api.own(call)))
+        },
+        AgentOperation(
+            method: .put, path: "/v1/apps/{bundleID}/subscriptions/{name}",
+            summary: "Subscribe to Web Push, at each start; the answer has the endpoint for servers",
+            parameters: [bundleID, subscription],
+            body: Body(
+                reading: AgentSchemas.subscriptionOptions.schema, maximumBytes: AgentLimits.subscriptionBytes,
+                isOptional: true),
+            answer: .json(AgentSchemas.endpoint.schema), problems: [404, 409, 413, 429]
+        ) { api, call in
+            let options = try call.read(AgentSchemas.subscriptionOptions)
+            let name = try await api.own(call)
+            return AgentSchemas.endpoint.response(
+                try await api.agent.subscribe(name, as: try call.parameter("name"), options))
+        },
+        AgentOperation(
+            method: .delete, path: "/v1/apps/{bundleID}/subscriptions/{name}",
+            summary: "End a subscription; its endpoint is never valid again",
+            parameters: [bundleID, subscription], answer: .nothing, problems: [404, 409]
+        ) { api, call in
+            try await api.agent.unsubscribe(try await api.own(call), from: try call.parameter("name"))
             return Response(status: .noContent)
         },
     ]

@@ -58,6 +58,14 @@ enum AgentSchemas {
 
     static let quiet = object("doNotDisturb", JSONForm.boolean)
 
+    static let subscriptionOptions: JSONForm<SubscriptionOptions> = .object(
+        "SubscriptionOptions", SubscriptionOptions.init,
+        .optional(
+            "vapid", .text(.line(maximumBytes: 100)), \.vapid,
+            "The only VAPID key that may send, 87 characters of base64url; everybody who knows the endpoint if it is missing."
+        ),
+        .optional("plain", .boolean, \.plain, "Whether bodies that are not encrypted are taken."))
+
     /// An object with one member, whose value is read.
     private static func object<Value: Sendable>(
         _ key: String,
@@ -74,6 +82,17 @@ enum AgentSchemas {
         "Tokens", AppTokens.init,
         .required("token", .text(.hexadecimal), \.token, "The app's device token."),
         .required("services", .dictionary(of: .text(.any)), \.services, "The device token of each service."))
+
+    static let endpoint: JSONForm<String> = object("endpoint", text, "The URL to which application servers send.")
+
+    static let subscriptions: JSONForm<[WebPushSubscription]> = object(
+        "subscriptions", .list(of: subscription))
+
+    private static let subscription: JSONForm<WebPushSubscription> = .object(
+        "Subscription",
+        { WebPushSubscription(name: $0, endpoint: $1, vapid: $2, isPlain: $3) },
+        .required("name", text, \.name), .required("endpoint", text, \.endpoint),
+        .optional("vapid", text, \.vapid), .required("plain", .boolean, \.isPlain))
 
     static let count: JSONForm<Int> = object("handled", .integer(), "How many of them were in the queue.")
 

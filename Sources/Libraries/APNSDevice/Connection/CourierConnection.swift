@@ -5,8 +5,9 @@ import Notifications
 /// One connection to the courier. It sends requests and reads the stream of notifications. Confined to its event
 /// loop.
 final class CourierConnection: HTTP2Application {
-    /// The largest answer, in bytes. The longest one, a certificate chain, has 3 KB.
-    static let maximumResponseBytes = 65_536
+    /// The largest answer, in bytes. The longest one lists an app's 500 subscriptions to Web Push, each with up to 1 KB. A certificate
+    /// chain has 3 KB.
+    static let maximumResponseBytes = 524_288
 
     /// Receives the events of the connection. All calls come on the event loop.
     protocol Owner: AnyObject {

@@ -27,8 +27,10 @@ public struct ReceivedNotification: Sendable, Hashable {
     public var activity: String?
     /// Whether the provider used the device token that starts Live Activities.
     public var startToken: Bool
-    /// The payload as the device received it: a JSON dictionary in UTF-8.
+    /// The payload as the device received it: a JSON dictionary in UTF-8. That of a Web Push message is empty: `{}`.
     public var payload: [UInt8]
+    /// The Web Push message that it is; nil for a notification of APNs.
+    public var webPush: WebPushMessage?
 
     /// Creates a notification that did not come from a courier, for an app's tests.
     /// - Parameters:
@@ -69,6 +71,26 @@ public struct ReceivedNotification: Sendable, Hashable {
         self.startToken = startToken
         self.payload = payload
     }
+
+    /// Creates a Web Push message that did not come from a courier, for an app's tests.
+    /// - Parameters:
+    ///   - id: the identifier, a UUID.
+    ///   - bundleID: the app that it is for.
+    ///   - priority: 10, 5 or 1.
+    ///   - expiration: in seconds since 1970, or 0.
+    ///   - webPush: the message.
+    public init(
+        id: String,
+        bundleID: String,
+        priority: Int = 5,
+        expiration: UInt64? = nil,
+        webPush: WebPushMessage,
+    ) {
+        self.init(
+            id: id, topic: bundleID, bundleID: bundleID, priority: priority, expiration: expiration,
+            pushType: WebPushMessage.pushType, payload: Array("{}".utf8))
+        self.webPush = webPush
+    }
 }
 
 extension ReceivedNotification {
@@ -77,14 +99,19 @@ extension ReceivedNotification {
     init?(_ object: JSONObject) {
         guard let sending = object[number: "sending"], let id = object[text: "id"], NotificationID(id) != nil,
             let topic = object[text: "topic"], let bundleID = object[text: "bundleID"],
-            let priority = object[number: "priority"], priority <= 10,
-            let payload = object[raw: "payload"], payload.first == UInt8(ascii: "{")
+            let priority = object[number: "priority"], priority <= 10
         else { return nil }
+        let webPush = WebPushMessage(object)
+        let isWebPush = object[text: "pushType"] == WebPushMessage.pushType
+        // A Web Push message has no payload: its body is opaque.
+        let payload = isWebPush ? Array("{}".utf8) : object[raw: "payload"]
+        guard let payload, payload.first == UInt8(ascii: "{"), isWebPush == (webPush != nil) else { return nil }
         self.init(
             id: id, topic: topic, bundleID: bundleID, priority: Int(priority), expiration: object[number: "expiration"],
             collapseID: object[text: "collapseID"], pushType: object[text: "pushType"],
             channel: object[text: "channel"], activity: object[text: "activity"],
             startToken: object[raw: "startToken"].map { $0.elementsEqual("true".utf8) } ?? false, payload: payload)
+        self.webPush = webPush
         self.sending = sending
     }
 }

@@ -26,6 +26,8 @@ public actor DeviceSystem: DeviceDelegate {
         case woken(ReceivedNotification, BackgroundResult)
         /// The push was given to the app's method for its service.
         case pushed(ReceivedNotification, PushService)
+        /// A Web Push message came for the app: ``ReceivedNotification/webPush``.
+        case webPush(ReceivedNotification)
         /// A Live Activity has changed.
         case activity(LiveActivity, LiveActivity.Change)
         /// A Live Activity has got the device token for its updates.
@@ -247,6 +249,8 @@ public actor DeviceSystem: DeviceDelegate {
     // MARK: DeviceDelegate
 
     public func received(_ notification: ReceivedNotification) async {
+        // Only the app can read it, so there is nothing to show.
+        guard notification.webPush == nil else { return report(.webPush(notification)) }
         let app = apps[notification.bundleID]
         switch state.delivery(of: notification) {
         case .drop(let reason):

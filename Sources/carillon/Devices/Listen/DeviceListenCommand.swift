@@ -81,6 +81,13 @@ struct DeviceListenCommand: AsyncParsableCommand {
     @Option(help: "A JSON file with categories: [{\"id\":…, \"actions\":[{\"id\":…, \"title\":…, \"opensApp\":…}]}].")
     var categories: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            A file of keys that device subscribe made: with --json, Web Push messages for it have their text as well; repeatable.
+            """, valueName: "keyfile"))
+    var decrypt: [String] = []
+
     @Flag(
         help: """
             Run the program after -- for each notification, with the payload on its standard input and the rest in \
@@ -101,6 +108,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
         guard channel.isEmpty || bundleID.count == 1 else {
             throw ValidationError("--channel subscribes one app: name it with one --bundle-id.")
         }
+        guard common.json || decrypt.isEmpty else { throw ValidationError("--decrypt needs --json.") }
         guard common.json || !asApp else {
             throw ValidationError("--as-app needs --json; without --json the command shows what a user sees.")
         }
@@ -114,7 +122,9 @@ struct DeviceListenCommand: AsyncParsableCommand {
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
             sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
             settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)
-        let listener = DeviceListener(common: common, options: device, setup: setup, isAsApp: asApp, command: program)
+        let listener = DeviceListener(
+            common: common, options: device, setup: setup, isAsApp: asApp, command: program,
+            reader: MessageReader(keys: try decrypt.map { try SubscriptionKeyFile.keys($0) }))
         var logger = Logger(label: "carillon") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .error
         try await ServiceGroup(

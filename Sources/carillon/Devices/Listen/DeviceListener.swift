@@ -14,6 +14,8 @@ struct DeviceListener: Service {
     let isAsApp: Bool
     /// The program, with its arguments, to run for each notification; empty if there is none.
     let command: [String]
+    /// Decrypts Web Push messages.
+    let reader: MessageReader
 
     func run() async throws {
         if common.json && !isAsApp || !command.isEmpty { try await print() } else { try await behaveAsPhone() }
@@ -23,7 +25,7 @@ struct DeviceListener: Service {
 
     private func print() async throws {
         let output = Output(isJSON: common.json)
-        let printing = PrintingApp(output: output, identityPath: options.identity)
+        let printing = PrintingApp(output: output, identityPath: options.identity, reader: reader)
         let delegate: any DeviceDelegate =
             command.isEmpty ? printing : ExecutingApp(printing: printing, command: command)
         let device = try options.device(common, delegate: delegate)
@@ -50,7 +52,8 @@ struct DeviceListener: Service {
     private func behaveAsPhone() async throws {
         let settings = !common.json && Terminal.isInteractive ? Terminal.readSingleKeys() : nil
         defer { Terminal.restore(settings) }
-        let output: any ListenOutput = common.json ? ListenEvents() : ListenScreen(takesKeys: settings != nil)
+        let output: any ListenOutput =
+            common.json ? ListenEvents(reader: reader) : ListenScreen(takesKeys: settings != nil)
         let path = options.identity
         let system = DeviceSystem(
             languages: setup.languages, report: { output.handle(.system($0)) }, keep: { try $0.write(to: path) })

@@ -17,15 +17,14 @@ struct ExecutingApp: DeviceDelegate {
     let command: [String]
 
     func received(_ notification: ReceivedNotification) async {
-        var line = JSONLine(event: "notification")
-        line.add(notification)
+        let line = printing.line(notification)
         let variables = EventVariables.notification(Array(line.text.utf8))
         let environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
         var failures = 0
         while true {
             let end = await Program.run(
                 command, environment: environment, folder: FileManager.default.currentDirectoryPath,
-                input: notification.payload, limit: Self.limit)
+                input: notification.webPush?.body ?? notification.payload, limit: Self.limit)
             if end.isSuccess { break }
             failures += 1
             Output.printDiagnostic("\(command[0]) did not handle \(notification.id): \(end). It is tried again.")

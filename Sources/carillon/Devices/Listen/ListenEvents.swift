@@ -8,6 +8,7 @@ import Foundation
 /// The line of a notification is written before the notification is acknowledged.
 struct ListenEvents: ListenOutput {
     private let output = Output(isJSON: true)
+    let reader: MessageReader
 
     func run() async {}
     func finish() {}
@@ -66,6 +67,8 @@ struct ListenEvents: ListenOutput {
             }
         case .pushed(let notification, let service):
             output.printRaw(EventLine.pushed(notification, service).text, "")
+        case .webPush(let notification):
+            output.printRaw(EventLine.webPush(notification, text: reader.text(notification)).text, "")
         case .dropped(let notification, let reason):
             print("dropped") {
                 $0.add("reason", reason.rawValue)

@@ -80,6 +80,10 @@ extension ListenScreen {
                 return drawn == bundleID ? [] : ["\(bundleID): ♪ \(TerminalText.clean(sound.name))"]
             case .woken(let notification, _): return [Self.text(notification, "silent")]
             case .pushed(let notification, let service): return [Self.text(notification, service.rawValue)]
+            case .webPush(let notification):
+                let message = notification.webPush
+                let name = TerminalText.clean(message?.subscription ?? "")
+                return ["\(notification.bundleID): Web Push for \(name), \(message?.body.count ?? 0) bytes"]
             case .dropped(let notification, let reason): return [Self.text(notification, "dropped, \(reason.rawValue)")]
             case .activity(let activity, let change): return [Self.text(activity, change)]
             case .activityRegistered(let activity, let token):

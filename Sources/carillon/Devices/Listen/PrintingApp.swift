@@ -8,10 +8,18 @@ struct PrintingApp: DeviceDelegate {
     let output: Output
     /// The file for a renewed identity.
     let identityPath: String
+    let reader: MessageReader
 
-    func received(_ notification: ReceivedNotification) async {
+    /// The line of a notification.
+    func line(_ notification: ReceivedNotification) -> JSONLine {
         var line = JSONLine(event: "notification")
         line.add(notification)
+        line.add("text", reader.text(notification))
+        return line
+    }
+
+    func received(_ notification: ReceivedNotification) async {
+        let line = line(notification)
         output.printRaw(line.text, "")
     }
 

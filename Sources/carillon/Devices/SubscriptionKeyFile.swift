@@ -1,0 +1,66 @@
+import APNSDevice
+import CommandSupport
+import Foundation
+import Notifications
+import WebPushEncryption
+
+/// The file with the keys of a subscription to Web Push: `carillon device subscribe` writes it, and `device listen --decrypt` reads it.
+struct SubscriptionKeyFile: Codable, Sendable {
+    let endpoint: String
+    let p256dh: String
+    let auth: String
+    let privateKey: String
+
+    init(endpoint: String, _ keys: SubscriptionKeys) {
+        self.endpoint = endpoint
+        (p256dh, auth, privateKey) = (keys.p256dh, keys.authText, keys.privateText)
+    }
+
+    /// Reads the keys of a file.
+    static func keys(_ path: String) throws -> SubscriptionKeys {
+        let data = try InputFile.read(path, "file of keys")
+        guard let file: Self = try? JSONValue(document: Array(data), maximumDepth: Payload.maximumDepth).decoded()
+        else {
+            throw CommandError(
+                "\(path) does not contain the keys of a subscription; carillon device subscribe makes it.")
+        }
+        do {
+            return try SubscriptionKeys(privateKey: file.privateKey, auth: file.auth)
+        } catch {
+            throw CommandError("\(path) cannot be used: \(error.cause)")
+        }
+    }
+}
+
+extension EncryptedMessage {
+    /// The encrypted message that a device has received.
+    /// - Returns: nil if it is not encrypted, or in no way that is known.
+    init?(_ message: WebPushMessage) {
+        switch message.encoding.flatMap(WebPushCoding.init(rawValue:)) {
+        case .aes128gcm: self = .aes128gcm(message.body)
+        case .aesgcm:
+            // Senders write it in either alphabet, with padding or without.
+            guard let dh = message.dh.flatMap({ Base64URL.decoded(Array($0.utf8)[...]) }),
+                let salt = message.salt.flatMap({ Base64URL.decoded(Array($0.utf8)[...]) })
+            else { return nil }
+            self = .aesgcm(message.body, dh: dh, salt: salt)
+        case nil: return nil
+        }
+    }
+}
+
+/// Decrypts the messages that a device receives, with the keys of some subscriptions.
+struct MessageReader: Sendable {
+    let keys: [SubscriptionKeys]
+
+    /// What is inside a message.
+    /// - Returns: nil if it is no Web Push message, is not encrypted, or was encrypted for another subscription.
+    func text(_ notification: ReceivedNotification) -> String? {
+        guard let message = notification.webPush.flatMap({ EncryptedMessage($0) }) else { return nil }
+        for keys in keys {
+            // The messages of other subscriptions cannot be decrypted.
+            if let text = try? keys.decrypt(message) { return String(decoding: text, as: UTF8.self) }
+        }
+        return nil
+    }
+}
