@@ -96,7 +96,7 @@ struct KeptLineTests {
     @Test
     func `Only urgent messages come at once when the device's power is low`() {
         var rig = LineRig.open(power: .low)
-        for (number, urgency) in zip(1..., [WebPushMessage.Urgency.veryLow, .low, .normal]) {
+        for (number, urgency) in zip(UInt64(1)..., [WebPushMessage.Urgency.veryLow, .low, .normal]) {
             #expect(Self.sends(rig.stored(Self.message(number, queue: 1, urgency: urgency))) == [])
         }
         #expect(Self.sends(rig.stored(Self.message(4, queue: 2))) == [1, 2, 3, 4])
