@@ -480,7 +480,8 @@ let package = Package(
             "Tests/carillon/CarillonCommandTests",
             [
                 "CommonTesting", "Notifications", "HTTP2", "PrivateFiles", "Service", "Supervision", "APNSProvider",
-                "ProviderTesting", "ServiceTesting", "carillon", "APNSDevice", "CommandSupport", "WebPushEncryption", nioCore,
+                "ProviderTesting", "ServiceTesting", "carillon", "APNSDevice", "CommandSupport", "WebPushEncryption",
+                nioCore,
                 nioPosix, crypto, logging, argumentParser,
             ] + postgresTesting),
         // MARK: Tests/Journeys

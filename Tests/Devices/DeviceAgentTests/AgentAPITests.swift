@@ -66,6 +66,25 @@ import Testing
         }
     }
 
+    @Test func `A Web Push message comes to the app in every state, once, and the user sees nothing`() async throws {
+        try await run { rig in
+            try await rig.register()
+            _ = try await rig.client.ask(.POST, rig.path + "/state", ["state": "force-quit"])
+            let message = ReceivedNotification(
+                id: UUID().uuidString.lowercased(), bundleID: rig.bundleID,
+                webPush: WebPushMessage(subscription: "account", body: [0, 255], encoding: "aes128gcm", topic: "t"))
+            await rig.agent.receive(message)
+            await rig.agent.receive(message)
+            let event = try await rig.events().next()[0]
+            #expect(event["event"] == "webpush" && event["subscription"] == "account" && event["payload"] == nil)
+            #expect(
+                event["webPush"]
+                    == ["body": "AP8", "encoding": "aes128gcm", "urgency": "normal", "topic": "t"])
+            #expect(try await rig.app()?["pending"] == 1)
+            #expect(await rig.agent.state.centre.notifications.isEmpty)
+        }
+    }
+
     @Test func `A silent notification wakes the app, which has thirty seconds`() async throws {
         try await run { rig in
             let token = try await rig.token()
