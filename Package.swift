@@ -176,7 +176,8 @@ let package = Package(
             "Sources/Devices/DeviceAgent",
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
-                "APNSDevice", "CLandlock", "CClock", "CPages", nioCore, nioPosix, logging, httpTypes, hummingbird,
+                "APNSDevice", "CLandlock", "CClock", "CMalloc", "CPages", nioCore, nioPosix, logging, httpTypes,
+                hummingbird,
                 grdb, subprocess, systemPackage,
             ]),
         module(

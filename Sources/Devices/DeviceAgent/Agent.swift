@@ -1,5 +1,4 @@
 package import APNSDevice
-import CPages
 import Connections
 import Foundation
 package import Logging
@@ -19,6 +18,7 @@ package actor Agent {
     nonisolated let store: AgentStore
     nonisolated let logger: Logger
     nonisolated let connection = ConnectionStatus()
+    private nonisolated let relief = Mutex(IdleRelief())
     /// The commands that run, by which a process at a socket is recognised.
     nonisolated let processes: CommandProcesses
     /// Opens the socket of an app; nil before the agent listens.
@@ -179,17 +179,8 @@ package actor Agent {
         let changes = MachineChanges { [weak self] change in
             Task { await self?.report(change) }
         }
-        let releasing = Task {
-            guard (try? await Task.sleep(for: AgentLimits.pageReleaseDelay)) != nil else { return }
-            // A debugger's breakpoints are written into the code, and would be lost.
-            #if !DEBUG
-                carillon_pages_release()
-            #endif
-        }
-        defer {
-            changes.end()
-            releasing.cancel()
-        }
+        wasActive()
+        defer { changes.end() }
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }
@@ -264,6 +255,17 @@ package actor Agent {
             await waiting.value
         } onCancel: {
             waiting.cancel()
+        }
+    }
+
+    /// Notes that the agent does something. When it is idle again, it gives memory back.
+    nonisolated func wasActive() {
+        guard relief.withLock({ $0.wasActive(at: .now()) }) else { return }
+        Task { [weak self] in
+            while let wait = self?.relief.withLock({ $0.wait(at: .now()) }) {
+                try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
+            }
+            IdleRelief.release()
         }
     }
 
@@ -362,6 +364,7 @@ package actor Agent {
 
     /// Receives a notification: when this returns, what it means for the app is on the disk.
     func receive(_ notification: ReceivedNotification) async {
+        wasActive()
         let outcome = outcome(of: notification)
         let delay = GrowingDelay(first: AgentLimits.storing.first, longest: AgentLimits.storing.longest)
         var failures = 0
