@@ -177,8 +177,8 @@ let package = Package(
             "Sources/Devices/DeviceAgent",
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
-                "APNSDevice", "CLandlock", "CClock", "CPages", nioCore, nioPosix, logging, httpTypes, hummingbird,
-                crypto, grdb, subprocess, systemPackage,
+                "APNSDevice", "CLandlock", "CClock", "CMalloc", "CPages", nioCore, nioPosix, logging, httpTypes,
+                hummingbird, crypto, grdb, subprocess, systemPackage,
             ]),
         module(
             "Sources/Devices/AgentCommands",
@@ -226,7 +226,8 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Stage", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
-                "WebPush", "HTTPAPI", "Peers", "Upstream", "Management", "CMalloc", "CPages", "PrivateFiles", "Supervision",
+                "WebPush", "HTTPAPI", "Peers", "Upstream", "Management", "CMalloc", "CPages", "PrivateFiles",
+                "Supervision",
                 "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,

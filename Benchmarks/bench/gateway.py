@@ -114,6 +114,7 @@ def main():
             with gateway:
                 met = measure(tools, work, upstream, gateway)
         met &= grants.memory(tools, work)
+        met &= grants.making(tools, work)
     finally:
         shutil.rmtree(work)
     return 0 if met else 1

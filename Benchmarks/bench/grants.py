@@ -1,12 +1,13 @@
 """Measures grants: what handles take of the memory, and whether a grant that floods delays the others. script/bench gateway
 uses this.
 
-The variables GRANTS, HANDLES and FLOOD name smaller numbers."""
+The variables GRANTS, HANDLES, MANY and FLOOD name smaller numbers."""
 
 import json
 import os
 import secrets
 import subprocess
+import time
 
 from frames import DATA, END_STREAM, HEADERS, Connection, fields
 from h2load import BODY
@@ -15,6 +16,9 @@ from testing import Memory, report
 
 GRANTS = int(os.environ.get("GRANTS", 1000))
 HANDLES = int(os.environ.get("HANDLES", 1_000_000))
+# How many grants there are when the time of making another one is measured: the largest number, less those that are made then.
+MORE = 100
+MANY = int(os.environ.get("MANY", 100_000)) - MORE
 # The rate of the grant that floods. It sends ten times as much.
 FLOOD = int(os.environ.get("FLOOD", 200))
 # The grants that do not flood, the rate at which each sends, and for how many seconds.
@@ -135,6 +139,26 @@ def memory(tools, work):
         make_handles(gateway, keys)
         grown = (gateway.server.resident() - base) / 1e6
         return report(f"{GRANTS:,} grants and {HANDLES:,} handles in memory", [grown], "MB", 200)
+
+
+def making(tools, work):
+    """The time of making a grant when there are almost as many as there may be, with the store on disk."""
+    gateway = Memory(tools, work, "grants")
+    gateway.start("--journal", "0")
+    with gateway:
+        management = gateway.manage()
+
+        def make(number):
+            began = time.monotonic()
+            management.ask("POST", "/v1/grants", {"bundleID": TOPIC, "name": f"instance {number}"})
+            return (time.monotonic() - began) * 1000
+
+        first = [make(number) for number in range(MORE)]
+        for number in range(MORE, MANY):
+            make(number)
+        times = [make(number) for number in range(MANY, MANY + MORE)]
+        report("making one of the first grants", [percentile(first, 0.5)], "ms")
+        return report(f"making a grant beside {MANY:,}, at the median", [percentile(times, 0.5)], "ms", 10)
 
 
 def make_handles(gateway, keys):

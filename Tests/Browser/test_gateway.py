@@ -106,6 +106,39 @@ class GrantsTests(GatewayCase):
         grant = self.grant(made)
         self.assertEqual((grant["name"], grant["rate"], grant.get("daily"), grant["registration"]), ("after", 7, None, "code"))
 
+    def test_a_grant_gets_each_form_of_encrypted_payloads(self):
+        made = self.make("forms", encryptedOnly={"keys": {"room": "identifier", "box": "opaque"}})
+        self.open_one(made, "forms")
+
+        def change(form, keys=None):
+            self.console.press("Change")
+            self.console.wait(lambda: self.console.one("dialog [name=encryptedOnly]"))
+            self.console.choose("encryptedOnly", form)
+            self.assertEqual(self.console.one("dialog [name=encryptedKeys]").is_displayed(), form == "keys")
+            if keys is not None:
+                self.console.write("encryptedKeys", keys, "dialog")
+            self.console.press("Change the grant", "dialog")
+
+        def changed(expected):
+            self.console.wait(lambda: self.console.all("dialog") == [])
+            self.assertEqual(self.grant(made).get("encryptedOnly", False), expected)
+
+        # What is there is shown, and stays if nothing is chosen.
+        self.console.press("Change")
+        self.console.wait(lambda: self.console.one("dialog [name=encryptedOnly]").get_property("value") == "keys")
+        shown = self.console.one("dialog [name=encryptedKeys]").get_property("value")
+        self.assertEqual(set(shown.split(", ")), {"room=identifier", "box=opaque"})
+        self.console.press("Change the grant", "dialog")
+        changed({"keys": {"room": "identifier", "box": "opaque"}})
+        for form, expected in (("web-push", "web-push"), ("matrix", "matrix"), ("true", True), ("false", False)):
+            change(form)
+            changed(expected)
+        change("keys", " p = opaque,n=number")
+        changed({"keys": {"p": "opaque", "n": "number"}})
+        # What the service refuses is said in the dialog.
+        change("keys", "p=anything")
+        self.console.wait_for_text("opaque", "dialog")
+
     def test_keys_are_replaced(self):
         made = self.make("keys")
         self.open_one(made, "keys")

@@ -20,7 +20,7 @@ extension DeviceAgentCommand {
         private static func text(_ status: JSONValue) -> String {
             func value(_ key: String) -> String { status.members[key]?.plainText ?? "" }
             var lines = [
-                "Device \(value("deviceID")), \(value("environment")), of \(value("service")): \(value("connection"))"
+                "Device \(value("deviceID").isEmpty ? "without an identity" : value("deviceID")), \(value("environment")), of \(value("service")): \(value("connection"))"
             ]
             if !value("cause").isEmpty { lines.append("  \(value("cause"))") }
             lines += (status.members["apps"]?.elements ?? []).map(Apps.text)

@@ -66,8 +66,9 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
             }
             supervisor.ready { _ = await agent.isAlive }
             Output(isJSON: isJSON).print(
-                Ready(socket: settings.socket, deviceID: agent.identity.deviceID),
-                "The agent of the device \(agent.identity.deviceID) listens at \(settings.socket)")
+                Ready(socket: settings.socket, deviceID: agent.identity?.deviceID),
+                "The agent of \(agent.identity.map { "the device \($0.deviceID)" } ?? "a device without an identity") listens at "
+                    + settings.socket)
             let failure = await withGracefulShutdownHandler { () -> (any Error)? in
                 do {
                     try await agent.run()
@@ -87,7 +88,7 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
         private struct Ready: Encodable {
             let event = "ready"
             let socket: String
-            let deviceID: String
+            let deviceID: String?
         }
     }
 }

@@ -144,7 +144,10 @@ extension Agent {
         _ bundleID: String,
         _ registration: AppRegistration,
     ) async throws(AgentError) -> AppRecord {
-        guard let device else { throw AgentError(.unavailable, "The agent is starting: try again.") }
+        guard let device else {
+            if let refusedCode { throw AgentError(.refused, refusedCode.error.cause) }
+            throw AgentError(.unavailable, "The agent is starting: try again.")
+        }
         let earlier = records[bundleID]?.registration.channels ?? []
         let channels = registration.channels ?? []
         do throws(DeviceError) {

@@ -18,7 +18,7 @@ extension Agent {
             }
         let reasons = Dictionary(dropped.map { ($0.key.rawValue, $0.value) }) { first, _ in first }
         return AgentStatus(
-            deviceID: identity.deviceID, environment: identity.environment.rawValue,
+            deviceID: identity?.deviceID, environment: (identity?.environment ?? settings.environment).rawValue,
             service: "\(settings.courier.host):\(settings.courier.port)", connection: connection, cause: cause,
             version: settings.version, doNotDisturb: isQuiet, apps: visible.map { app($0, counts) },
             refusedManifests: isAdministrator ? refusedManifests : nil, dropped: isAdministrator ? reasons : nil,
@@ -39,7 +39,8 @@ extension Agent {
 
 /// The device, its connection, and the apps that the caller sees.
 struct AgentStatus: Sendable {
-    let deviceID: String
+    /// Nil while the service refuses the first activation code.
+    let deviceID: String?
     let environment: String
     let service: String
     let connection: String

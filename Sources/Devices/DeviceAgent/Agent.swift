@@ -1,5 +1,4 @@
 package import APNSDevice
-import CPages
 import Connections
 import Foundation
 package import Logging
@@ -19,13 +18,17 @@ package actor Agent {
     nonisolated let store: AgentStore
     nonisolated let logger: Logger
     nonisolated let connection = ConnectionStatus()
+    private nonisolated let relief = Mutex(IdleRelief())
     /// The commands that run, by which a process at a socket is recognised.
     nonisolated let processes: CommandProcesses
     /// Opens the socket of an app; nil before the agent listens.
     nonisolated let appSockets = Mutex<(@Sendable (String) async -> String?)?>(nil)
-    private nonisolated let currentIdentity: Mutex<DeviceIdentity>
-    /// The device's identity. Another one takes its place if the service refuses it and there is another activation code.
-    package nonisolated var identity: DeviceIdentity { currentIdentity.withLock(\.self) }
+    private nonisolated let currentIdentity: Mutex<DeviceIdentity?>
+    /// The device's identity; nil while the service refuses the code of the first activation. Another one takes its place if the
+    /// service refuses it and there is another activation code.
+    package nonisolated var identity: DeviceIdentity? { currentIdentity.withLock(\.self) }
+    /// The refusal of the first activation code, until there is an identity.
+    private(set) var refusedCode: AgentIdentity.RefusedCode?
     /// The user that the agent runs as. It may change the settings, as root may.
     nonisolated let agentUser: UInt32
     /// Held until the agent is closed.
@@ -128,14 +131,15 @@ package actor Agent {
         _ settings: AgentSettings,
         _ store: AgentStore,
         _ lock: FolderLock,
-        _ identity: DeviceIdentity,
+        _ identity: Result<DeviceIdentity, AgentIdentity.RefusedCode>,
         records: [String: AppRecord],
         badges: [String: Int],
         isQuiet: Bool,
         _ logger: Logger,
     ) {
         (self.settings, self.store, self.lock) = (settings, store, lock)
-        currentIdentity = Mutex(identity)
+        currentIdentity = Mutex(try? identity.get())
+        if case .failure(let refused) = identity { refusedCode = refused }
         (self.records, self.isQuiet, self.logger) = (records, isQuiet, logger)
         agentUser = UInt32(geteuid())
         processes = CommandProcesses(isActive: settings.confinesCommands)
@@ -168,7 +172,7 @@ package actor Agent {
     ///   same device is in use.
     package func run() async throws {
         guard !isEnding else { return }
-        var device = try makeDevice()
+        var device = try identity.map { try makeDevice($0) }
         waker = Waker(self)
         if let address = settings.desktopBus {
             desktop = DesktopNotifications(address: address, languages: settings.languages, logger: logger) {
@@ -188,38 +192,40 @@ package actor Agent {
         let changes = MachineChanges { [weak self] change in
             Task { await self?.report(change) }
         }
-        let releasing = Task {
-            guard (try? await Task.sleep(for: AgentLimits.pageReleaseDelay)) != nil else { return }
-            // A debugger's breakpoints are written into the code, and would be lost.
-            #if !DEBUG
-                carillon_pages_release()
-            #endif
-        }
+        wasActive()
         let power = Task { await reportPower() }
         defer {
             changes.end()
-            releasing.cancel()
             power.cancel()
         }
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         async let distributed: Void = distribute()
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }
-        var result: Result<Void, DeviceError>
-        while true {
-            do {
-                result = .success(try await device.run())
-            } catch {
-                result = .failure(error)
+        var result: Result<Void, DeviceError> = .success(())
+        while !isEnding {
+            if let device {
+                do {
+                    result = .success(try await device.run())
+                } catch {
+                    result = .failure(error)
+                }
+                guard case .failure(let error) = result, error.code == .identityRefused, !isEnding else { break }
+                logger.error(
+                    "The service refuses the device's identity; the agent does not connect before it has another activation code",
+                    metadata: ["cause": "\(error.cause)", "device": "\(self.identity?.deviceID ?? "")"])
+            } else if let refusedCode {
+                connection.change(to: .ended(DeviceError(.identityRefused, refusedCode.error.cause)))
+                logger.error(
+                    "The service refuses the activation code; the agent does not connect before it has another one",
+                    metadata: ["cause": "\(refusedCode.error.cause)"])
             }
-            guard case .failure(let error) = result, error.code == .identityRefused, !isEnding else { break }
+            result = .success(())
             // Without an identity there is no connection, but apps get what is on the disk and learn why.
-            guard let identity = await identityInstead(of: error) else {
-                result = .success(())
-                break
-            }
+            guard let identity = await anotherIdentity() else { break }
             currentIdentity.withLock { $0 = identity }
-            device = try makeDevice()
+            refusedCode = nil
+            device = try makeDevice(identity)
         }
         connection.finish()
         screen.continuation.finish()
@@ -229,7 +235,7 @@ package actor Agent {
         if case .failure(let error) = result { throw AgentError(.unavailable, error.cause) }
     }
 
-    private func makeDevice() throws(DeviceError) -> Device {
+    private func makeDevice(_ identity: DeviceIdentity) throws(DeviceError) -> Device {
         var configuration = Device.Configuration()
         configuration.received = QueuedIdentifiers(store: store)
         if settings.unifiedPush != nil { configuration.readPower = { MachinePower.read() } }
@@ -241,14 +247,12 @@ package actor Agent {
     }
 
     /// Waits until the device has another identity, because the service refuses this one for ever: it was revoked, has expired or is
-    /// of the other environment (docs/device-protocol.md). Trying again would not help, and would be a load for the service.
+    /// of the other environment (docs/device-protocol.md), or the first activation code was wrong. Trying again would not help, and
+    /// would be a load for the service.
     /// - Returns: nil if the agent ends before.
-    private func identityInstead(of error: DeviceError) async -> DeviceIdentity? {
-        logger.error(
-            "The service refuses the device's identity; the agent does not connect before it has another activation code",
-            metadata: ["cause": "\(error.cause)", "device": "\(identity.deviceID)"])
-        let waiting = Task { [settings, logger] () -> DeviceIdentity? in
-            var tried: String?
+    private func anotherIdentity() async -> DeviceIdentity? {
+        let waiting = Task { [settings, logger, refusedCode] () -> DeviceIdentity? in
+            var tried = refusedCode?.code
             while !Task.isCancelled {
                 // A file that is missing or cannot be read has no code yet.
                 if let code = try? AgentIdentity.otherCode(settings), code != tried {
@@ -271,6 +275,17 @@ package actor Agent {
             await waiting.value
         } onCancel: {
             waiting.cancel()
+        }
+    }
+
+    /// Notes that the agent does something. When it is idle again, it gives memory back.
+    nonisolated func wasActive() {
+        guard relief.withLock({ $0.wasActive(at: .now()) }) else { return }
+        Task { [weak self] in
+            while let wait = self?.relief.withLock({ $0.wait(at: .now()) }) {
+                try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
+            }
+            IdleRelief.release()
         }
     }
 
@@ -383,6 +398,7 @@ package actor Agent {
 
     /// Receives a notification: when this returns, what it means for the app is on the disk.
     func receive(_ notification: ReceivedNotification) async {
+        wasActive()
         // The app of the distributor has no code of its own: its messages are those of the desktop's apps.
         let message = notification.bundleID == settings.unifiedPush ? notification.webPush : nil
         let outcome = message == nil ? outcome(of: notification) : Outcome()

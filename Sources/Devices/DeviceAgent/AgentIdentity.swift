@@ -1,34 +1,62 @@
-package import APNSDevice
+import APNSDevice
 import Connections
 import Foundation
-package import Logging
+import Logging
 import NIOCore
 import Notifications
 import PrivateFiles
 import Storage
 
 /// Finds the device's identity: the one in the agent's folder, one that was provisioned, or a new one.
-package enum AgentIdentity {
+enum AgentIdentity {
     /// The delays between attempts to activate the device, for example while the network is not up yet.
     private static let delay = GrowingDelay(first: .seconds(1), longest: .seconds(60))
 
+    /// The service refuses the activation code of the first start.
+    struct RefusedCode: Error {
+        /// Nil if there was none.
+        let code: String?
+        let error: AgentError
+    }
+
     /// The identity at the start.
+    /// - Returns: a failure if the service refuses the activation code, and the file with the code may get another one.
     /// - Throws: ``AgentError`` if another attempt cannot help.
-    package static func load(_ settings: AgentSettings, _ logger: Logger) async throws -> DeviceIdentity {
+    static func load(
+        _ settings: AgentSettings, _ logger: Logger
+    ) async throws -> Result<DeviceIdentity, RefusedCode> {
         let own = settings.ownIdentityFile
         let kept = FileManager.default.fileExists(atPath: own) ? try DeviceIdentity(path: own) : nil
         // Once the agent has its copy, the file may be gone.
         if let file = settings.identityFile, kept == nil || FileManager.default.fileExists(atPath: file) {
             let given = try DeviceIdentity(path: file)
             // The agent renews its own copy. So the file is used again only if it is another device's.
-            if let kept, kept.deviceID == given.deviceID { return kept }
+            if let kept, kept.deviceID == given.deviceID { return .success(kept) }
             try given.write(to: own)
             logger.notice("Took the device's identity", metadata: ["device": "\(given.deviceID)"])
-            return given
+            return .success(given)
         }
-        if let kept { return kept }
-        return try await activate(settings, with: try settings.currentCode(), logger)
+        if let kept { return .success(kept) }
+        let code = try settings.currentCode()
+        do {
+            return .success(try await activate(settings, with: code, logger))
+        } catch let error as AgentError where error.code == .activation && settings.codeFile != nil {
+            return .failure(RefusedCode(code: code, error: error))
+        }
     }
+
+    /// Why the service has refused a code; nil if it has not, as far as the agent knows.
+    static func refusal(of code: String, _ settings: AgentSettings) -> String? {
+        guard let file = try? Files.open(settings.refusedCodeFile, O_RDONLY),
+            let bytes = try? Files.read(file, upTo: refusalBytes, of: settings.refusedCodeFile)
+        else { return nil }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        guard lines.count == 2, lines[0] == digest(code) else { return nil }
+        return String(lines[1])
+    }
+
+    /// The largest size of the file with a refusal, in bytes: a digest and the service's sentence.
+    private static let refusalBytes = 10_000
 
     /// The activation code, if it has not made the present identity; nil if there is no other one.
     static func otherCode(_ settings: AgentSettings) throws(AgentError) -> String? {
@@ -43,8 +71,19 @@ package enum AgentIdentity {
         _ settings: AgentSettings, with code: String?, _ logger: Logger
     ) async throws -> DeviceIdentity {
         let key = try ActivationKey(file: settings.activationKeyFile)
-        let made = try await ask(settings, code, key, logger)
+        let made: DeviceIdentity
+        do {
+            made = try await ask(settings, code, key, logger)
+        } catch let error as AgentError where error.code == .activation {
+            // It is for the doctor alone.
+            if let code {
+                let text = digest(code) + "\n" + String(error.cause.prefix(refusalBytes / 8))
+                _ = try? Files.make(settings.refusedCodeFile, Array(text.utf8), replacing: true)
+            }
+            throw error
+        }
         try made.write(to: settings.ownIdentityFile)
+        try? Files.remove(settings.refusedCodeFile)
         // Only the identity matters. Without this file, an agent whose identity is refused tries a used code once more.
         if let code { _ = try? Files.make(settings.usedCodeFile, Array(digest(code).utf8), replacing: true) }
         ActivationKey.remove(settings.activationKeyFile)
@@ -96,7 +135,8 @@ extension AgentSettings {
         } catch {
             throw AgentError(.badSetting, "The file with the activation code cannot be used: \(error.cause)")
         }
-        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = String(decoding: JSONValue.withoutMark(bytes), as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
         return text.isEmpty ? nil : text
     }
 }

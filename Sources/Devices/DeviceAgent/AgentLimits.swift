@@ -104,8 +104,9 @@ package enum AgentLimits {
 
     // MARK: Memory
 
-    /// How long after its start the agent gives back what only the start needed. Connecting takes less on most networks.
-    static let pageReleaseDelay = Duration.seconds(5)
+    /// How long the agent has to be idle before it gives memory back. Connecting takes less on most networks, and so do the requests
+    /// of an app that handles what has come.
+    static let pageReleaseDelay = TimeAmount.seconds(5)
 
     // MARK: Waking
 

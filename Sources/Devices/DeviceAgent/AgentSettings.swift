@@ -88,4 +88,7 @@ package struct AgentSettings: Sendable {
 
     /// The file that says which code made the identity: SHA-256 of the code, in hexadecimal digits.
     var usedCodeFile: String { folder + "/code.sha256" }
+
+    /// The file that says which code the service has refused, in the same way, and in a second line why.
+    var refusedCodeFile: String { folder + "/code.refused" }
 }

@@ -51,6 +51,6 @@ final class WebPushRates: Sendable {
 
     private static func seconds(until opens: UInt64, _ now: UInt64) -> Int {
         let seconds = (opens - min(opens, now)) / 1_000_000_000
-        return Int(clamping: seconds) + 1
+        return min(Int(clamping: seconds), .max - 1) + 1
     }
 }

@@ -108,6 +108,32 @@ extension GrantInvitation {
         Column("expires", type: .moment, \.expires))
 }
 
+extension UsedGrantInvitation {
+    static let table = Table<UsedGrantInvitation>(
+        "used_grant_invitation",
+        { digest, bundleID, name, limits, expires, key, grant in
+            UsedGrantInvitation(
+                invitation: GrantInvitation(
+                    digest: digest, bundleID: bundleID, name: name, limits: limits, expires: expires),
+                key: key, grant: grant)
+        },
+        Column("digest", type: .bytes, \.invitation.digest),
+        Column("bundle_id", type: .rawText(), \.invitation.bundleID),
+        Column("name", type: .anyText, \.invitation.name),
+        Column("limits", type: .json(), \.invitation.limits),
+        Column("expires", type: .moment, \.invitation.expires),
+        Column("public_key", type: .bytes, \.key),
+        Column("grant_id", type: .rawText(), \.grant))
+}
+
+extension UsedCode {
+    static let table = Table<UsedCode>(
+        "grant_code", { grant, digest, expires in UsedCode(grant: grant, digest: digest, expires: expires) },
+        Column("grant_id", type: .rawText(), \.grant),
+        Column("digest", type: .bytes, \.digest),
+        Column("expires", type: .moment, \.expires))
+}
+
 /// A device that was revoked.
 struct RevokedDevice: Sendable {
     let device: DeviceKey

@@ -165,4 +165,29 @@ package final class CachedGrantStore: GrantStore {
     ) async throws(StoreError) -> GrantInvitation? {
         try await inner.removeGrantInvitation(digest, at: moment)
     }
+
+    package func useGrantInvitation(
+        _ digest: [UInt8],
+        for key: [UInt8],
+        grant: GrantID,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> (used: UsedGrantInvitation, isNew: Bool)? {
+        try await inner.useGrantInvitation(digest, for: key, grant: grant, at: moment)
+    }
+
+    package func restore(_ used: UsedGrantInvitation) async throws(StoreError) { try await inner.restore(used) }
+
+    package func usedGrantInvitations(
+        after digest: [UInt8]?,
+        limit: Int,
+    ) async throws(StoreError) -> [UsedGrantInvitation] {
+        try await inner.usedGrantInvitations(after: digest, limit: limit)
+    }
+
+    package func usedCodes(after code: UsedCode?, limit: Int) async throws(StoreError) -> [UsedCode] {
+        try await inner.usedCodes(after: code, limit: limit)
+    }
+
+    package func fill(_ used: [UsedGrantInvitation]) async throws(StoreError) { try await inner.fill(used) }
+    package func fill(_ codes: [UsedCode]) async throws(StoreError) { try await inner.fill(codes) }
 }

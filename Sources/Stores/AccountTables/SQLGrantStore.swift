@@ -5,7 +5,7 @@ package import Storage
 
 /// The handles, the numbers and the invitations of grants, on either database. The statements are the same for both.
 package struct SQLGrantStore: GrantStore {
-    private let database: any SQLDatabase
+    let database: any SQLDatabase
 
     package init(_ database: any SQLDatabase) { self.database = database }
 
@@ -269,43 +269,6 @@ package struct SQLGrantStore: GrantStore {
         return rows.reduce(into: [:]) { answers, row in
             guard let grant = row.0, let outcome = row.1 else { return }
             answers[grant, default: [:]][outcome] = row.2
-        }
-    }
-
-    // MARK: Invitations
-
-    package func invite(_ invitation: GrantInvitation, at moment: Timestamp) async throws(StoreError) {
-        let table = GrantInvitation.table
-        try await database.write { transaction in
-            try transaction.run("DELETE FROM grant_invitation WHERE expires <= \(moment.column)")
-            let count = try transaction.number("SELECT count(*) FROM grant_invitation")
-            guard count ?? 0 < Int64(GrantInvitation.maximumCount) else { throw StoreError.tooManyGrantInvitations }
-            try transaction.run("INSERT INTO grant_invitation (\(table.list)) VALUES (\(table.values(invitation)))")
-        }
-    }
-
-    package func grantInvitations(at moment: Timestamp) async throws(StoreError) -> [GrantInvitation] {
-        let table = GrantInvitation.table
-        return try await database.read(
-            """
-            SELECT \(table.columns(of: "grant_invitation")) FROM grant_invitation WHERE expires > \(moment.column)
-            ORDER BY digest
-            """
-        ) { try table.row($0) }
-    }
-
-    package func removeGrantInvitation(
-        _ digest: [UInt8],
-        at moment: Timestamp,
-    ) async throws(StoreError) -> GrantInvitation? {
-        let table = GrantInvitation.table
-        return try await database.write { transaction in
-            try transaction.rows(
-                """
-                DELETE FROM grant_invitation WHERE digest = \(digest) AND expires > \(moment.column)
-                RETURNING \(table.list)
-                """
-            ) { try table.row($0) }.first
         }
     }
 }

@@ -14,7 +14,7 @@ enum PostgresSchema {
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
         grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges,
-        sealedHeldNotifications, webPushSubscriptions,
+        sealedHeldNotifications, webPushSubscriptions, usedGrantInvitations,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go
@@ -83,6 +83,23 @@ enum PostgresSchema {
         """,
         "CREATE INDEX sealed_push_by_place ON carillon.sealed_push (bundle_id, environment, number)",
         "CREATE INDEX sealed_push_by_expiry ON carillon.sealed_push (expires)",
+    ]
+
+    /// What invitations to make a grant were used for, until they would have expired. public_key: SHA-256 of it. To a node of
+    /// the release before, a used code is unknown.
+    private static let usedGrantInvitations: [StaticString] = [
+        """
+        CREATE TABLE carillon.used_grant_invitation (
+            digest bytea PRIMARY KEY,
+            bundle_id text NOT NULL,
+            name bytea NOT NULL,
+            limits bytea NOT NULL,
+            expires bigint NOT NULL,
+            public_key bytea NOT NULL,
+            grant_id text NOT NULL
+        )
+        """,
+        "CREATE INDEX used_grant_invitation_by_expiry ON carillon.used_grant_invitation (expires)",
     ]
 
     private static let first: [StaticString] = [

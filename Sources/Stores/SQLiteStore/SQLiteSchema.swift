@@ -50,6 +50,9 @@ enum SQLiteSchema {
         migrator.registerMigration("web push subscriptions") { database in
             try database.execute(sql: webPushSubscriptions)
         }
+        migrator.registerMigration("used grant invitations") { database in
+            try database.execute(sql: usedGrantInvitations)
+        }
         return migrator
     }
 
@@ -436,6 +439,20 @@ enum SQLiteSchema {
             chain BLOB NOT NULL
         ) STRICT;
         CREATE INDEX used_invitation_by_expiry ON used_invitation (expires);
+        """
+
+    private static let usedGrantInvitations = """
+        -- What invitations to make a grant were used for, until they would have expired. public_key: SHA-256 of it.
+        CREATE TABLE used_grant_invitation (
+            digest BLOB PRIMARY KEY,
+            bundle_id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            limits BLOB NOT NULL,
+            expires INTEGER NOT NULL,
+            public_key BLOB NOT NULL,
+            grant_id TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX used_grant_invitation_by_expiry ON used_grant_invitation (expires);
         """
 
     private static let administrators = """

@@ -63,9 +63,9 @@ import Testing
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             try await withAgentFolder { other in
                 try AgentRig.write(code + "\n", to: other + "/code")
-                let arguments = try AgentProcess.arguments(other) + production(other)
-                let refused = try await ChildProcess.run(BuiltCommand.agentPath, arguments)
-                #expect(refused.status != 0 && refused.errors.contains("unknown, used"), "\(refused.errors)")
+                try await AgentProcess.with(other, production(other)) { agent in
+                    await agent.child.errors.wait(for: "unknown, used")
+                }
             }
             try await AgentProcess.with(folder, production(folder)) { agent in
                 let identity = try String(contentsOfFile: folder + "/state/identity.pem", encoding: .utf8)
@@ -73,6 +73,43 @@ import Testing
                 #expect(identity.contains(agent.deviceID))
                 #expect(!FileManager.default.fileExists(atPath: key))
                 _ = try await agent.client.ask(.PUT, app, nil)
+            }
+        }
+    }
+
+    @Test func `An agent whose first code is refused stays and says so, and activates with another code`() async throws
+    {
+        let (code, _) = try await invite("production")
+        try await withAgentFolder { folder in
+            try AgentProcess.write(#"{"bundleID":"com.example.app"}"#, in: folder)
+            // Nothing but the end of a line is what the package has if there is no file.
+            for wrong in ["\n", "aaaa-bbbb-cccc-dddd\n"] {
+                try AgentRig.write(wrong, to: folder + "/code")
+                try await AgentProcess.with(folder, production(folder)) { agent in
+                    #expect(agent.deviceID == "")
+                    await agent.child.errors.wait(for: "The service refuses the activation code")
+                    let status = try await status(agent) { $0["connection"] != "ended" }
+                    #expect(status["cause"]?.string?.contains("code") == true, "\(status)")
+                    #expect(status["deviceID"] == nil && status["environment"] == "production")
+                    let refused = await #expect(throws: AgentRig.Refused.self) {
+                        try await agent.client.ask(.PUT, app, nil)
+                    }
+                    #expect(refused?.status == 409, "\(String(describing: refused))")
+                    let text = try await BuiltCommand.run(["device", "agent", "status", "--socket", agent.socket])
+                    #expect(text.output.contains("without an identity"), "\(text.output)")
+                    let doctor = try await BuiltCommand.run(["device", "agent", "doctor", "--socket", agent.socket])
+                    #expect(doctor.status != 0 && doctor.output.contains("fault identity"), "\(doctor.output)")
+                    agent.child.signal(SIGTERM)
+                    let end = await agent.child.finished()
+                    #expect(end.status == 0)
+                    #expect(end.errors.components(separatedBy: "refuses the activation code").count == 2)
+                }
+            }
+            try AgentRig.write("\u{feff}" + code + "\r\n", to: folder + "/code")
+            try await AgentProcess.with(folder, production(folder)) { agent in
+                _ = try await status(agent) { $0["connection"] != "connected" }
+                _ = try await agent.client.ask(.PUT, app, nil)
+                #expect(!FileManager.default.fileExists(atPath: folder + "/state/code.refused"))
             }
         }
     }

@@ -49,7 +49,7 @@ import Testing
             try await wait(while: await rig.agent.asking[rig.bundleID]?.isEmpty != false)
             gate.open()
             _ = try await (first, second)
-            let device = try await rig.service.ask("GET", "/v1/devices/\(rig.agent.identity.deviceID)")
+            let device = try await rig.service.ask("GET", "/v1/devices/\(rig.agent.identity?.deviceID ?? "")")
             let subscribed = device.problem?["channels"] as? [String: [String]]
             #expect(subscribed == [rig.bundleID: [channels[1]]], "\(device.text)")
         }
@@ -95,7 +95,7 @@ import Testing
             cancelled.cancel()
             gate.open()
             await #expect(throws: AgentError.self) { try await cancelled.value }
-            let device = try await rig.service.ask("GET", "/v1/devices/\(rig.agent.identity.deviceID)")
+            let device = try await rig.service.ask("GET", "/v1/devices/\(rig.agent.identity?.deviceID ?? "")")
             let subscribed = device.problem?["channels"] as? [String: [String]]
             #expect(subscribed?[rig.bundleID] == nil, "\(device.text)")
         }

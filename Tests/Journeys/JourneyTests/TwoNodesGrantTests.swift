@@ -1,5 +1,6 @@
 #if PostgreSQL
     import CommonTesting
+    import Crypto
     import Foundation
     import Management
     import Testing
@@ -37,6 +38,25 @@
 
                 #expect(try await one.change(instance.grant, #"{"suspended":true,"daily":0}"#).suspended)
                 try await wait(while: try await send(two, instance, handle) != 403)
+            }
+        }
+
+        @Test func `A lost answer to an invitation is given again by the other node, and one grant is made`()
+            async throws
+        {
+            try await TwoServices.run { one, two in
+                let invited: ManagementMessages.GrantInvitationMade = try await one.administer(
+                    "POST", "/v1/grant-invitations",
+                    ManagementMessages.NewGrant(bundleID: one.bundleID, name: "invited"))
+                let key = P256.Signing.PrivateKey().publicKey.pemRepresentation
+                let document = try JSONEncoder().encode(["code": invited.code, "publicKey": key])
+                let body = String(decoding: document, as: UTF8.self)
+                async let here = one.askGateway("POST", "/1/grants", body: body)
+                async let there = two.askGateway("POST", "/1/grants", body: body)
+                let answers = try await [here, there, two.askGateway("POST", "/1/grants", body: body)]
+                #expect(answers.allSatisfy { $0.status == 200 && $0.body == answers[0].body }, "\(answers)")
+                let grants: [ManagementMessages.Grant] = try await one.administer("GET", "/v1/grants")
+                #expect(grants.count { $0.name == "invited" } == 1)
             }
         }
 

@@ -128,6 +128,23 @@ struct HandleRequestTests {
         }
     }
 
+    @Test func `The same code with the same key gets the same grant until the grant is revoked`() async throws {
+        try await TestService.runInMemory { test in
+            let code = try await invite(test).code
+            let key = P256.Signing.PrivateKey().publicKey
+            let answer = try await ask(test, code: code, key: key.pemRepresentation)
+            #expect(answer.status == 200, "\(answer.body)")
+            // Whoever has lost the answer may write the key in another form.
+            let again = try await ask(test, code: code, key: key.x963Representation.base64EncodedString())
+            #expect((again.status, again.body) == (200, answer.body))
+            let grants: [ManagementMessages.Grant] = try await test.administer("GET", "/v1/grants")
+            #expect(grants.count == 1)
+            #expect(try await test.ask("DELETE", "/v1/grants/\(grants.first?.grant ?? "")").status == 200)
+            let ended = try await ask(test, code: code, key: key.pemRepresentation)
+            #expect(ended.status == 403 && ended.body.contains("revoked"), "\(ended.body)")
+        }
+    }
+
     @Test func `A request that fails does not use the code up`() async throws {
         try await TestService.runInMemory { test in
             let code = try await invite(test).code

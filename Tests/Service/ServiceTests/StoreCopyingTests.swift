@@ -199,6 +199,22 @@
                 GrantInvitation(
                     digest: [3, 4], bundleID: bundleID, name: "In\u{0}vited", limits: limits,
                     expires: Timestamp(milliseconds: .max)), at: moment)
+            try await fillUsedCodes(store, grant)
+        }
+
+        /// A used invitation, and more than a page of used codes.
+        private func fillUsedCodes(_ store: any CopyableStore, _ grant: Grant) async throws {
+            let end = Timestamp(milliseconds: .max)
+            try await store.grantStore.invite(
+                GrantInvitation(
+                    digest: [3, 5], bundleID: grant.bundleID, name: "U\u{0}sed", limits: grant.limits, expires: end),
+                at: moment)
+            let used = try await store.grantStore.useGrantInvitation([3, 5], for: [6], grant: grant.id, at: moment)
+            #expect(used?.isNew == true)
+            for number in 0..<250 as Range<UInt8> {
+                try await store.grantStore.put(
+                    [], limit: 1, code: UsedCode(grant: grant.id, digest: [number], expires: end, now: moment))
+            }
         }
 
         private func grants(_ store: any CopyableStore) async throws -> [String] {
@@ -206,6 +222,8 @@
             var lines = store.current.grants.values.map { "\($0)" }.sorted()
             lines += try await grants.handles(after: nil, limit: 1000).map { "\($0)" }
             lines += try await grants.grantInvitations(at: moment).map { "\($0)" }
+            lines += try await grants.usedGrantInvitations(after: nil, limit: 10).map { "\($0)" }
+            lines += try await grants.usedCodes(after: nil, limit: 1000).map { "\($0)" }
             let answers = try await grants.answers().map { "\($0.key) \($0.value.sorted { $0.key < $1.key })" }
             return try await lines + answers.sorted() + ["\(grants.sent(on: 20_000)) \(grants.handleCounts())"]
         }

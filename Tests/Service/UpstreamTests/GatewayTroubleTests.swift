@@ -40,11 +40,11 @@ import Testing
             #expect((answer.status, answer.reason) == (503, "ServiceUnavailable"))
             #expect(answer.body.contains(reason) && answer.body.contains("detail"), "\(answer.body)")
             #expect(try await rig.gateway.grant(instance.grant).sent == ["ServiceUnavailable": 1])
-        }
-        // A gateway of its own: after ExpiredProviderToken a client makes no other provider token for a while.
-        try await GatewayRig.run(script: { $1.answer($0.stream, status: 403, reason: reason) }) { rig in
-            let own = try await rig.send()
-            #expect((own.status, own.reason) == (403, reason))
+            // After ExpiredProviderToken the gateway makes no other provider token for a while. The answer is the same.
+            for _ in 0..<2 {
+                let own = try await rig.send()
+                #expect((own.status, own.reason) == (403, reason))
+            }
         }
     }
 

@@ -24,6 +24,11 @@ extension StoreContract {
         Promise("answers are added up over all days", addsAnswers),
         Promise("an invitation makes one grant", invitesOnce),
         Promise("an invitation for a grant expires", grantInvitationExpires),
+        Promise("an invitation for a grant that was used is answered again, for the same key alone", answersGrantAgain),
+        Promise(
+            "of many that use the same invitation for a grant, one does, and all get the same grant",
+            answersAllGrantsAlike),
+        Promise("an invitation is unused again if its grant was not made", restoresGrantInvitation),
     ]
 
     static func id(_ text: String) throws -> GrantID {
@@ -287,7 +292,7 @@ extension StoreContract {
 
     // MARK: Invitations
 
-    private static func invite(_ ports: Ports) async throws -> GrantInvitation {
+    static func inviteToGrant(_ ports: Ports) async throws -> GrantInvitation {
         var limits = GrantLimits()
         limits.daily = 100
         let invitation = GrantInvitation(
@@ -299,7 +304,7 @@ extension StoreContract {
 
     @Sendable
     private static func invitesOnce(_ ports: Ports) async throws {
-        let invitation = try await invite(ports)
+        let invitation = try await inviteToGrant(ports)
         #expect(try await ports.grants.grantInvitations(at: Samples.moment) == [invitation])
         let taken = try await ports.grants.removeGrantInvitation(invitation.digest, at: Samples.moment)
         #expect(taken == invitation)
@@ -308,7 +313,7 @@ extension StoreContract {
 
     @Sendable
     private static func grantInvitationExpires(_ ports: Ports) async throws {
-        let invitation = try await invite(ports)
+        let invitation = try await inviteToGrant(ports)
         #expect(try await ports.grants.grantInvitations(at: Samples.later) == [])
         #expect(try await ports.grants.removeGrantInvitation(invitation.digest, at: Samples.later) == nil)
     }

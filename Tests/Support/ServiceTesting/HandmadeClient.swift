@@ -20,6 +20,8 @@ final class HandmadeClient {
 
     private let bytes: ByteClient
     private var lastStream: UInt32 = 0
+    /// Whether it acknowledges SETTINGS when it reads them.
+    var acknowledgesSettings = true
 
     /// - Parameters:
     ///   - address: where to connect.
@@ -74,6 +76,16 @@ final class HandmadeClient {
             frames += Self.frame(Kind.headers, flags: flags, stream: lastStream, block)
         }
         try await bytes.write(frames)
+    }
+
+    /// Reads until this many requests were refused without being processed (RFC 9113, 8.7).
+    func refused(_ count: Int) async throws {
+        guard count > 0 else { return }
+        var left = count
+        _ = try await read {
+            if $0.kind == Kind.reset, $0.payload == [0, 0, 0, 7] { left -= 1 }
+            return left == 0
+        }
     }
 
     /// Sends more of a request's headers, without their end.
@@ -171,7 +183,7 @@ final class HandmadeClient {
             let stream = head[5...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             let frame = Frame(
                 kind: head[3], flags: head[4], stream: stream, payload: try required(await bytes.read(length)))
-            if frame.kind == Kind.settings, frame.flags == 0 {
+            if acknowledgesSettings, frame.kind == Kind.settings, frame.flags == 0 {
                 // This fails if the service has closed the connection after a GOAWAY that is still to be read.
                 try? await bytes.write(Self.frame(Kind.settings, flags: 0x1, []))
             }

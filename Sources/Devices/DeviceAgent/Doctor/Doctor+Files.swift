@@ -139,7 +139,13 @@ extension Doctor {
                 "Make one: carillon device activate --out \(file)")
         }
         do throws(AgentError) {
-            if try settings.currentCode() != nil {
+            if let code = try settings.currentCode() {
+                if let cause = AgentIdentity.refusal(of: code, settings) {
+                    return Finding(
+                        .identity, .fault,
+                        "There is no identity, and the service has refused the activation code. \(cause)",
+                        "Give the agent another activation code: carillon device invite makes one.")
+                }
                 return Finding(
                     .identity, .warning, "There is no identity yet, but an activation code.",
                     "Start the agent: it activates the device.")

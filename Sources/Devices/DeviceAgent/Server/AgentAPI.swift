@@ -14,6 +14,7 @@ package struct AgentAPI: APIServer {
     package static var operations: [APIOperation<AgentAPI>] { AgentOperations.all }
 
     package func caller(of request: Request, _ context: AgentContext, _ access: AgentAccess) throws -> AgentCaller {
+        agent.wasActive()
         if context.peer.reach == .nothing {
             throw Problem(
                 403,

@@ -103,7 +103,8 @@ enum AgentSchemas {
 
     static let status: JSONForm<AgentStatus> = .object(
         "Status", AgentStatus.init,
-        .required("deviceID", text, \.deviceID), .required("environment", text, \.environment),
+        .optional("deviceID", text, \.deviceID, "There is none while the service refuses the first activation code."),
+        .required("environment", text, \.environment),
         .required("service", text, \.service, "The address of the courier."),
         .required(
             "connection", .text(.oneOf(["connecting", "connected", "disconnected", "ended"])), \.connection),

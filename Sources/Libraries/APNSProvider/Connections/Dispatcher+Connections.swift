@@ -117,7 +117,7 @@ extension Dispatcher {
         guard let connectTrouble, !waiting.isEmpty, !plan.hasOpen, !plan.isReplacing else { return }
         if let began = plan.attemptBegan, NIODeadline.now() - began < Self.attemptPatience { return }
         let gone = waiting.remove { !$0.ticket.waitsForConnection }
-        for job in gone { finish(job, .failure(job.trouble ?? connectTrouble)) }
+        for job in gone { finish(job, job.ending(job.trouble ?? connectTrouble)) }
     }
 
     // MARK: Events of connections

@@ -62,7 +62,8 @@ extension Dispatcher {
 
     private func failAll(with error: ProviderError? = nil, _ isChosen: (Job) -> Bool) {
         for job in waiting.remove(where: isChosen) {
-            finish(job, .failure(error ?? job.trouble ?? ProviderError(.badCredentials, "There is no provider token.")))
+            let trouble = error ?? job.trouble ?? ProviderError(.badCredentials, "There is no provider token.")
+            finish(job, job.ending(trouble))
         }
     }
 

@@ -243,7 +243,7 @@ final class Dispatcher {
             scheduleTick(at: due)
         case .withNewToken:
             metrics.retried.increment()
-            again.trouble = error
+            again.rejected(success)
             tell(error)
             renewToken(for: again)
         }
@@ -366,7 +366,7 @@ final class Dispatcher {
         guard waiting.contains(where: isExpired) || delayed.contains(where: isExpired) else { return }
         let expired = waiting.remove(where: isExpired) + delayed.filter(isExpired)
         delayed.removeAll(where: isExpired)
-        for job in expired { finish(job, .failure(job.trouble ?? waitingTrouble)) }
+        for job in expired { finish(job, job.ending(job.trouble ?? waitingTrouble)) }
     }
 
     private var waitingTrouble: ProviderError {

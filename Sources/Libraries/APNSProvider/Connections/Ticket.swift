@@ -64,13 +64,21 @@ struct Job {
     /// The reason why it has no answer yet, if that is known.
     var trouble: ProviderError? {
         get { box?.error }
-        set { box = newValue.map { Box($0) } }
+        set { box = newValue.map { Box($0, nil) } }
     }
+
+    /// Notes that the service calls its provider token expired, so that it waits for a new one.
+    mutating func rejected(_ answer: PushAnswer) { box = Box(answer.error, answer) }
+
+    /// What it ends with if it is not sent again: the rejection after which it waited for a new provider token. Without one,
+    /// this error.
+    func ending(_ error: ProviderError) -> Ticket.Answer { box?.rejection.map { .success($0) } ?? .failure(error) }
 
     /// Jobs are moved several times and rarely have an error. Storing the error inline would make them six times as
     /// large.
     private final class Box {
         let error: ProviderError
-        init(_ error: ProviderError) { self.error = error }
+        let rejection: PushAnswer?
+        init(_ error: ProviderError, _ rejection: PushAnswer?) { (self.error, self.rejection) = (error, rejection) }
     }
 }

@@ -89,6 +89,35 @@ package protocol GrantStore: Sendable {
     /// Removes an invitation and returns it; nil if there is none that is unused and has not expired. Of several calls
     /// for one invitation, one gets it.
     func removeGrantInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> GrantInvitation?
+
+    /// Uses an invitation up for a key, if nobody has.
+    /// - Parameters:
+    ///   - key: SHA-256 of the grant's public key.
+    ///   - grant: the grant that is about to be made.
+    /// - Returns: what it was used for, by this call or an earlier one with the same key, and whether it was this one. Nil if
+    ///   there is no such invitation, or it was used for another key, or it has expired.
+    func useGrantInvitation(
+        _ digest: [UInt8],
+        for key: [UInt8],
+        grant: GrantID,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> (used: UsedGrantInvitation, isNew: Bool)?
+
+    /// Makes an invitation unused again whose grant could not be made. Changes nothing if there is the grant.
+    func restore(_ used: UsedGrantInvitation) async throws(StoreError)
+
+    // MARK: Copying
+
+    /// Returns used invitations in the order of their digests.
+    /// - Parameter digest: the page begins after it; nil for the first page.
+    func usedGrantInvitations(after digest: [UInt8]?, limit: Int) async throws(StoreError) -> [UsedGrantInvitation]
+
+    /// Returns the used codes for registrations, in the order of their grants and digests.
+    /// - Parameter code: the page begins after it; nil for the first page.
+    func usedCodes(after code: UsedCode?, limit: Int) async throws(StoreError) -> [UsedCode]
+
+    func fill(_ used: [UsedGrantInvitation]) async throws(StoreError)
+    func fill(_ codes: [UsedCode]) async throws(StoreError)
 }
 
 extension GrantStore {
@@ -114,10 +143,10 @@ package struct UsedCode: Sendable, Hashable {
     package let digest: [UInt8]
     /// When it is no longer valid in any case, by the service's clock.
     package let expires: Timestamp
-    /// The service's time.
+    /// The service's time. It is not stored.
     package let now: Timestamp
 
-    package init(grant: GrantID, digest: [UInt8], expires: Timestamp, now: Timestamp) {
+    package init(grant: GrantID, digest: [UInt8], expires: Timestamp, now: Timestamp = Timestamp(milliseconds: 0)) {
         self.grant = grant
         self.digest = digest
         self.expires = expires

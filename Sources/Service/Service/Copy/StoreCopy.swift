@@ -244,6 +244,25 @@ package struct StoreCopy: Sendable {
         _ = try await own.add(answers.map { GrantCount(grant: $0, sent: 0, answers: $1) }, on: newest)
         let moment = Timestamp(milliseconds: 0)
         for invitation in try await grants.grantInvitations(at: moment) { try await own.invite(invitation, at: moment) }
+        try await copyUsedCodes(from: grants, to: own)
+    }
+
+    /// Copies what counts once and was used, so that it does not count again.
+    private func copyUsedCodes(from grants: any GrantStore, to own: any GrantStore) async throws(StoreError) {
+        var digest: [UInt8]?
+        while true {
+            let page = try await grants.usedGrantInvitations(after: digest, limit: Self.page)
+            if !page.isEmpty { try await own.fill(page) }
+            guard page.count == Self.page, let last = page.last else { break }
+            digest = last.invitation.digest
+        }
+        var code: UsedCode?
+        while true {
+            let page = try await grants.usedCodes(after: code, limit: Self.page)
+            if !page.isEmpty { try await own.fill(page) }
+            guard page.count == Self.page, let last = page.last else { return }
+            code = last
+        }
     }
 
     // MARK: Channels

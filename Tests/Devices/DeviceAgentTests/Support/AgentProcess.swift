@@ -9,6 +9,7 @@ import Notifications
 struct AgentProcess: Sendable {
     let child: ChildProcess
     let socket: String
+    /// Empty if it has no identity.
     let deviceID: String
 
     var client: APIClient { AgentRig.client(socket) }
@@ -49,7 +50,7 @@ struct AgentProcess: Sendable {
             try await body(
                 AgentProcess(
                     child: child, socket: try required(ready["socket"]?.string),
-                    deviceID: try required(ready["deviceID"]?.string)))
+                    deviceID: ready["deviceID"]?.string ?? ""))
         }
     }
 

@@ -97,4 +97,29 @@ struct WatchedGrants: GrantStore {
     func removeGrantInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> GrantInvitation? {
         try await inner.removeGrantInvitation(digest, at: moment)
     }
+
+    func useGrantInvitation(
+        _ digest: [UInt8],
+        for key: [UInt8],
+        grant: GrantID,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> (used: UsedGrantInvitation, isNew: Bool)? {
+        try await inner.useGrantInvitation(digest, for: key, grant: grant, at: moment)
+    }
+
+    func restore(_ used: UsedGrantInvitation) async throws(StoreError) { try await inner.restore(used) }
+
+    func usedGrantInvitations(
+        after digest: [UInt8]?,
+        limit: Int,
+    ) async throws(StoreError) -> [UsedGrantInvitation] {
+        try await inner.usedGrantInvitations(after: digest, limit: limit)
+    }
+
+    func usedCodes(after code: UsedCode?, limit: Int) async throws(StoreError) -> [UsedCode] {
+        try await inner.usedCodes(after: code, limit: limit)
+    }
+
+    func fill(_ used: [UsedGrantInvitation]) async throws(StoreError) { try await inner.fill(used) }
+    func fill(_ codes: [UsedCode]) async throws(StoreError) { try await inner.fill(codes) }
 }

@@ -271,16 +271,14 @@ export function boundsFields(grant) {
     payloadBytes: ["Bytes of a payload", number("payloadBytes", "What the topic allows")],
     maximumHandles: ["Active handles", number("maximumHandles", "100,000")],
   };
-  const encrypted = element("input", { name: "encryptedOnly", type: "checkbox" });
+  const encrypted = encryptedFields(grant.encryptedOnly);
   const registration = element("select", { name: "registration" },
     element("option", { value: "open" }, "With the client key"), element("option", { value: "code" }, "With a code of the instance too"));
-  const isEncrypted = grant.encryptedOnly !== undefined && grant.encryptedOnly !== false;
-  encrypted.checked = isEncrypted;
   registration.value = grant.registration ?? "open";
   return {
     content: [
       ...Object.values(numbers).map(([label, control]) => field(label, control)), field("Registration of handles", registration),
-      field("Encrypted payloads only", encrypted)],
+      ...encrypted.content],
     read: () => {
       /** @type {Record<string, unknown>} */
       const body = {};
@@ -290,9 +288,38 @@ export function boundsFields(grant) {
         const value = control.value === "" ? 0 : Number(control.value);
         if (value !== (present[key] ?? 0)) body[key] = value;
       }
-      if (encrypted.checked !== isEncrypted) body.encryptedOnly = encrypted.checked;
+      const form = encrypted.read();
+      if (JSON.stringify(form) !== JSON.stringify(grant.encryptedOnly ?? false)) body.encryptedOnly = form;
       if (registration.value !== (grant.registration ?? "open")) body.registration = registration.value;
       return body;
+    },
+  };
+}
+
+/**
+ * The controls for what of the payloads has to be encrypted, and what may be beside `aps`.
+ * @param {any} form the present form: true, false, the name of one, or the keys
+ */
+function encryptedFields(form) {
+  const choice = element("select", { name: "encryptedOnly" },
+    element("option", { value: "false" }, "Need not be encrypted"), element("option", { value: "true" }, "Encrypted, in one text of any name"),
+    element("option", { value: "web-push" }, "Encrypted, as relays of Web Push send"),
+    element("option", { value: "matrix" }, "Identifiers, as homeservers of Matrix send"),
+    element("option", { value: "keys" }, "Keys of your own"));
+  const keys = element("input", { name: "encryptedKeys", type: "text", placeholder: "room=identifier, unread=number, box=opaque" });
+  const own = field("Keys beside aps", keys);
+  const isOwn = typeof form === "object" && form !== null;
+  choice.value = isOwn ? "keys" : String(form ?? false);
+  if (isOwn) keys.value = Object.entries(form.keys).map(([name, kind]) => `${name}=${kind}`).join(", ");
+  const show = () => { own.hidden = choice.value !== "keys"; };
+  choice.addEventListener("change", show);
+  show();
+  return {
+    content: [field("Payloads", choice), own],
+    read: () => {
+      if (choice.value !== "keys") return choice.value === "true" || choice.value !== "false" && choice.value;
+      const pairs = keys.value.split(",").map((pair) => pair.split("=").map((word) => word.trim()));
+      return { keys: Object.fromEntries(pairs.map(([name, ...kind]) => [name, kind.join("=")])) };
     },
   };
 }

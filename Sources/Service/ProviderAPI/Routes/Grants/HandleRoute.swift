@@ -206,7 +206,7 @@ enum HandleRoute {
 
     // MARK: Grants
 
-    /// Makes a grant with an invitation.
+    /// Makes a grant with an invitation, or answers again with the one that was made with the same code and key.
     private static func newGrant(
         _ body: [UInt8],
         _ grants: GrantGateway,
@@ -220,34 +220,13 @@ enum HandleRoute {
                 detail: "The body must be JSON with code and publicKey: a P-256 public key in PEM, or its uncompressed "
                     + "point (X9.63) in Base64.")
         }
-        let (accounts, now) = (api.accounts, api.clock.machineTime)
-        let publicKey = Array(key.x963Representation)
+        let invited = InvitedGrant(
+            accounts: api.accounts, store: grants.store, limit: grants.upkeep.rules.grants, now: api.clock.machineTime,
+            publicKey: Array(key.x963Representation))
         return { () async throws(StoreError) in
-            guard let invitation = try await grants.store.removeGrantInvitation(code.digest, at: now) else {
-                return .failure(.rejected(.forbidden, "The code is unknown, was used or has expired."))
-            }
-            var random = SystemRandomNumberGenerator()
-            do throws(StoreError) {
-                guard let app = accounts.current.apps[invitation.bundleID] else {
-                    return .failure(.rejected(.topicDisallowed, "The app \(invitation.bundleID) was deleted."))
-                }
-                let grant = Grant(
-                    id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: invitation.name,
-                    key: .random(using: &random), publicKey: publicKey, clientKey: GrantClientKey().text,
-                    limits: invitation.limits, made: now)
-                _ = try await accounts.apply(.createGrant(grant, limit: grants.upkeep.rules.grants))
-                return .success(
-                    #"{"grant":"\#(grant.id)","teamID":"\#(grant.team)","keyID":"\#(grant.key)","#
-                        + #""clientKey":"\#(grant.clientKey)","bundleID":"\#(grant.bundleID)"}"#)
-            } catch {
-                // The grant was not made, so the instance may try again with the same code.
-                try await grants.store.invite(invitation, at: now)
-                switch error.code {
-                case .exists:
-                    return .failure(.rejected(.forbidden, "This key was used before: make a new one."))
-                case .conflict: return .failure(.conflict(error.cause))
-                default: throw error
-                }
+            try await invited.make(code.digest).map { grant, key in
+                #"{"grant":"\#(grant.id)","teamID":"\#(grant.team)","keyID":"\#(key)","#
+                    + #""clientKey":"\#(grant.clientKey)","bundleID":"\#(grant.bundleID)"}"#
             }
         }
     }
