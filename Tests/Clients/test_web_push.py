@@ -1,9 +1,12 @@
 """Web Push as servers send it: pywebpush over HTTP/1.1, and httpx over HTTP/2, to a device of the service."""
 
 import base64
+import itertools
 import json
 import os
 import ssl
+import stat
+import subprocess
 
 import http_ece
 import httpx
@@ -134,3 +137,35 @@ def test_httpx_over_http2(pushed):
         assert answer.http_version == "HTTP/2" and answer.status_code == 201 and answer.headers["ttl"] == "60"
         assert client.delete(answer.headers["location"]).status_code == 204
         assert client.delete(answer.headers["location"]).status_code == 404
+
+
+def test_the_command_subscribes_and_shows_what_is_inside(pushed, tmp_path):
+    service, _ = pushed
+    identity, keys = tmp_path / "another.pem", tmp_path / "keys.json"
+    service.command("device", "activate", "--out", str(identity))
+    subscribe = (
+        "device", "subscribe", "--identity", str(identity), "--bundle-id", BUNDLE_ID, "--name", "by hand", "--out", str(keys))
+    (shown,) = service.command(*subscribe)
+    document = json.loads(keys.read_text())
+    assert stat.S_IMODE(keys.stat().st_mode) == 0o600
+    assert shown == {name: document[name] for name in ("endpoint", "p256dh", "auth")}
+    # The file is never overwritten: with other keys nobody could read what comes for these.
+    with pytest.raises(subprocess.CalledProcessError):
+        service.command(*subscribe)
+    assert json.loads(keys.read_text()) == document
+
+    info = {"endpoint": document["endpoint"], "keys": {"p256dh": document["p256dh"], "auth": document["auth"]}}
+    for body in ("Grüße", b"\xff\xfe"):
+        assert pywebpush.webpush(info, body, ttl=60, requests_session=trusting(service)).status_code == 201
+    listening = subprocess.Popen(
+        [os.environ.get("CARILLON", "carillon"), "device", "listen", "--identity", str(identity), "--decrypt", str(keys),
+         "--data", str(service.folder), "--json"], stdout=subprocess.PIPE, text=True)
+    try:
+        lines = (json.loads(line) for line in listening.stdout)
+        received = [line for line in itertools.islice((line for line in lines if "webPush" in line), 2)]
+    finally:
+        listening.terminate()
+        listening.wait()
+    assert [line["subscription"] for line in received] == ["by hand", "by hand"]
+    # What is not UTF-8 has no text.
+    assert [line.get("text") for line in received] == ["Grüße", None]

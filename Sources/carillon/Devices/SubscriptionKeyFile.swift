@@ -54,12 +54,12 @@ struct MessageReader: Sendable {
     let keys: [SubscriptionKeys]
 
     /// What is inside a message.
-    /// - Returns: nil if it is no Web Push message, is not encrypted, or was encrypted for another subscription.
+    /// - Returns: nil if it is no Web Push message, is not encrypted, was encrypted for another subscription, or is not UTF-8.
     func text(_ notification: ReceivedNotification) -> String? {
         guard let message = notification.webPush.flatMap({ EncryptedMessage($0) }) else { return nil }
         for keys in keys {
             // The messages of other subscriptions cannot be decrypted.
-            if let text = try? keys.decrypt(message) { return String(decoding: text, as: UTF8.self) }
+            if let text = try? keys.decrypt(message) { return String(validating: text, as: UTF8.self) }
         }
         return nil
     }

@@ -120,5 +120,8 @@ struct RequestLine {
         return parts.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
-    private func shown(_ key: String) -> String { members[key].map { $0.string ?? $0.text } ?? "" }
+    /// What the backend has sent may contain characters that would change what a terminal shows.
+    private func shown(_ key: String) -> String {
+        TerminalText.clean(members[key].map { $0.string ?? $0.text } ?? "")
+    }
 }

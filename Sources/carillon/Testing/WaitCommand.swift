@@ -58,7 +58,7 @@ struct WaitCommand: AsyncParsableCommand {
         guard case .array(let nearest) = answer["nearest"] else { return lines[0] }
         for case .object(let miss) in nearest {
             guard let request = miss["request"], case .array(let keys) = miss["differs"] else { continue }
-            let differs = keys.map { $0.string ?? $0.text }
+            let differs = keys.map { TerminalText.clean($0.string ?? $0.text) }
             let judgement = differs.isEmpty ? "matches" : "differs in " + differs.joined(separator: ", ")
             lines.append("  \(RequestLine(request).text)\n    \(judgement)")
         }

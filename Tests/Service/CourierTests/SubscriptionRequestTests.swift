@@ -1,4 +1,5 @@
 import Crypto
+import NIOCore
 import Notifications
 import Testing
 

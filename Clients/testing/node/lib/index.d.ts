@@ -119,6 +119,8 @@ export class Rehearsal {
   end(): Promise<void>;
 }
 
+/** A number that is not whole and that Number cannot hold, such as 1e400. A whole one is a BigInt. */
+export class ExactNumber { constructor(text: string); readonly text: string }
 export class CarillonError extends Error { readonly status?: number }
 export class WaitTimeout extends Error {
   readonly matched: number;

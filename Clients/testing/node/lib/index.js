@@ -2,4 +2,5 @@
 
 export { Carillon, team } from './service.js';
 export { CarillonError, WaitTimeout } from './errors.js';
+export { ExactNumber } from './exactjson.js';
 export { Clock, Device, Rehearsal, Team } from './team.js';

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { CarillonError } from './errors.js';
+import { parse, stringify } from './exactjson.js';
 
 /**
  * The longest times in milliseconds until the service answers: `usual` for a request that waits for nothing, `short` beyond
@@ -53,7 +54,7 @@ export class Management {
     }
     let answer;
     try {
-      answer = text ? JSON.parse(text) : undefined;
+      answer = text ? parse(text) : undefined;
     } catch {
       throw new CarillonError(
         `${this.url} is not Carillon's management API (${method} ${path} got ${status}): check CARILLON_MANAGEMENT_URL.`);
@@ -84,7 +85,7 @@ export class Management {
 
   async #answer(method, path, body, wait) {
     const headers = this.key ? { Authorization: `Bearer ${this.key}` } : {};
-    const content = body === undefined ? undefined : JSON.stringify(body);
+    const content = body === undefined ? undefined : stringify(body);
     if (content !== undefined) {
       headers['Content-Type'] = 'application/json';
       headers['Content-Length'] = Buffer.byteLength(content);

@@ -82,7 +82,7 @@ export class Team {
     while (true) {
       const parameters = new URLSearchParams({ limit: '1000' });
       for (const [name, value] of Object.entries(query)) {
-        parameters.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+        parameters.set(name, typeof value === 'string' ? value : stringify(value));
       }
       const { answer } = await this.#management.ask('GET', `/v1/requests?${parameters}`);
       requests.push(...answer);

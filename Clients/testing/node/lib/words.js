@@ -1,12 +1,14 @@
 // Values and explanations in the words of the management API.
 
+import { stringify } from './exactjson.js';
+
 /** A duration in ISO 8601, from milliseconds or such a text. */
 export function duration(value) {
   return typeof value === 'string' ? value : `PT${(value / 1000).toFixed(3)}S`;
 }
 
 function shown(value) {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = stringify(value) ?? 'nothing';
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 

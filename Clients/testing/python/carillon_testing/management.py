@@ -1,12 +1,12 @@
 """Sends requests to the management API."""
 
 import http.client
-import json
 import os
 import select
 import socket
 import urllib.parse
 
+from . import exact_json
 from .errors import CarillonError
 
 # The longest times in seconds until the service answers: a request that waits for nothing; and beyond the time of a wait, and
@@ -53,7 +53,7 @@ class Management:
         headers = {"Authorization": "Bearer " + self.key} if self.key else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
-            body = json.dumps(body).encode()
+            body = exact_json.dumps(body).encode()
         try:
             status, text = self._answer(method, self._path + path, body, headers, timeout)
         except (OSError, http.client.HTTPException) as error:
@@ -62,7 +62,7 @@ class Management:
         if status // 100 != 2 and status not in beside:
             raise CarillonError(self._refusal(method, path, status, text), status)
         try:
-            return status, json.loads(text) if text else None
+            return status, exact_json.loads(text) if text else None
         except ValueError:
             raise CarillonError(f"{self.url} is not Carillon's management API: check CARILLON_MANAGEMENT_URL.") from None
 
@@ -129,7 +129,7 @@ class Management:
             cause = "refuses the key" if self.key else "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set"
             return f"The Carillon at {self.url} {cause}: set CARILLON_MANAGEMENT_KEY to its key."
         try:
-            problem = json.loads(text)
+            problem = exact_json.loads(text)
             detail, pointer = problem.get("detail") or problem.get("title"), problem.get("pointer")
         except (ValueError, AttributeError):
             return f"{self.url} is not Carillon's management API ({method} {path} got {status}): check CARILLON_MANAGEMENT_URL."

@@ -1,10 +1,9 @@
 """A team of a service: what one test needs."""
 
-import json
 import secrets
 import urllib.parse
 
-from . import words
+from . import exact_json, words
 from .errors import CarillonError, WaitTimeout
 from .threads import in_thread
 
@@ -109,7 +108,7 @@ class Team:
     def requests(self, **match):
         """The requests of the backend that match, oldest first: dictionaries as docs/testing.md describes them."""
         query = {
-            name: value if isinstance(value, str) else json.dumps(value) for name, value in self._own(match).items()}
+            name: value if isinstance(value, str) else exact_json.dumps(value) for name, value in self._own(match).items()}
         requests = []
         while True:
             parameters = urllib.parse.urlencode({**query, "limit": 1000})

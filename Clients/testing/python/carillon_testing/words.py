@@ -1,7 +1,8 @@
 """Values and explanations in the words of the management API."""
 
 import datetime
-import json
+
+from . import exact_json
 
 _KEYS = {"push_type": "pushType", "apns_id": "apnsID", "collapse_id": "collapseID"}
 
@@ -96,5 +97,5 @@ def _value(request, key):
 
 
 def shown(value):
-    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    text = "nothing" if value is None else exact_json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 300 else text[:300] + "…"

@@ -217,8 +217,11 @@ actor Distributor {
         switch connector.version {
         case .two: _ = try await bus.call(call)
         case .one:
-            // The app answers nothing, so the bus is asked to start it first, and then whether it has come so far.
-            _ = try await bus.call(.bus("StartServiceByName", connector.service, flags: 0))
+            // The app answers nothing, so the bus is asked to start it first, and then whether it has come so far. The bus cannot
+            // start an app that runs and has no file for that.
+            if (try? await bus.call(.bus("GetNameOwner", connector.service))) == nil {
+                _ = try await bus.call(.bus("StartServiceByName", connector.service, flags: 0))
+            }
             try await bus.send(call)
             _ = try await bus.call(.bus("GetId"))
         }

@@ -1,11 +1,16 @@
 package carillon.testing;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON as maps, lists, texts, numbers (Long or Double), Booleans and null. */
+/**
+ * JSON as maps, lists, texts, numbers, Booleans and null. A number is the first of these that has its value: Long, Double, BigInteger,
+ * BigDecimal, so that no number becomes another one.
+ */
 final class Json {
     private static final int MAXIMUM_DEPTH = 200;
     private final String text;
@@ -151,10 +156,19 @@ final class Json {
         int start = at;
         while (at < text.length() && "+-.0123456789eE".indexOf(text.charAt(at)) >= 0) at++;
         String number = text.substring(start, at);
+        if (!number.matches("-?\\d+(\\.\\d+)?([eE][+-]?\\d+)?")) throw fault();
+        if (number.matches("-?\\d+")) {
+            BigInteger whole = new BigInteger(number);
+            return whole.bitLength() < Long.SIZE ? (Object) whole.longValue() : whole;
+        }
         try {
-            return number.matches("-?\\d{1,18}") ? (Object) Long.valueOf(number) : (Object) Double.valueOf(number);
+            BigDecimal exact = new BigDecimal(number);
+            double near = exact.doubleValue();
+            boolean isExact = Double.isFinite(near) && new BigDecimal(Double.toString(near)).compareTo(exact) == 0;
+            return isExact ? (Object) near : exact;
         } catch (NumberFormatException e) {
-            throw fault();
+            // Its exponent is out of every type's range.
+            return number;
         }
     }
 
