@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CarillonError, WaitTimeout } from './errors.js';
+import { stringify } from './exactjson.js';
 import { duration, explanation, requestLine } from './words.js';
 
 /** How many requests a failed test shows: a person reads no more. */
