@@ -7,6 +7,15 @@ enum BusValue: Sendable, Hashable {
 
     /// The text; nil if it is none.
     var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    /// The type's name on the bus; nil if this program does not write it.
+    var signature: String? {
+        switch self {
+        case .text: "s"
+        case .bytes: "ay"
+        case .other: nil
+        }
+    }
 }
 
 extension BusReader {
@@ -123,13 +132,17 @@ extension BusWriter {
     mutating func writeDictionary(_ values: [(key: String, value: BusValue)]) {
         writeArray(alignment: 8) { array in
             for (key, value) in values {
-                switch value {
-                case .text(let text): array.writeEntry(key, "s") { $0.write(text) }
-                case .bytes(let bytes): array.writeEntry(key, "ay") { $0.write(bytes) }
-                // This program writes no others.
-                case .other: break
-                }
+                if let signature = value.signature { array.writeEntry(key, signature) { $0.write(value) } }
             }
+        }
+    }
+
+    /// Writes a value. This program writes texts and bytes alone.
+    mutating func write(_ value: BusValue) {
+        switch value {
+        case .text(let text): write(text)
+        case .bytes(let bytes): write(bytes)
+        case .other: break
         }
     }
 }

@@ -6,61 +6,46 @@ extension BusMessage {
     ]
 
     /// Calls the app. The bus starts it if it does not run.
-    private static func call(_ connector: Connector, _ member: String) -> BusMessage {
-        call(
+    /// - Parameters:
+    ///   - values: the arguments in their order (version 1), or one dictionary with them (version 2).
+    ///   - expectsAnswer: whether the app answers.
+    private static func call(
+        _ connector: Connector,
+        _ member: String,
+        expectsAnswer: Bool = false,
+        _ values: [(key: String, value: BusValue)],
+    ) -> BusMessage {
+        var message = call(
             connector.service, "/org/unifiedpush/Connector", connectors[connector.version] ?? "", member)
+        message.expectsAnswer = expectsAnswer
+        switch connector.version {
+        case .one:
+            for (_, value) in values {
+                message.signature += value.signature ?? ""
+                message.body.write(value)
+            }
+        case .two:
+            message.signature = "a{sv}"
+            message.body.writeDictionary(values)
+        }
+        return message
     }
 
     /// Tells the app its endpoint. It answers in version 2, but nothing depends on the answer: the app asks again at its next start.
     static func newEndpoint(_ connector: Connector) -> BusMessage {
-        var message = call(connector, "NewEndpoint")
-        message.expectsAnswer = false
-        switch connector.version {
-        case .one:
-            message.signature = "ss"
-            message.body.write(connector.token)
-            message.body.write(connector.endpoint)
-        case .two:
-            message.signature = "a{sv}"
-            message.body.writeDictionary([
-                ("token", .text(connector.token)), ("endpoint", .text(connector.endpoint)),
-            ])
-        }
-        return message
+        call(connector, "NewEndpoint", [("token", .text(connector.token)), ("endpoint", .text(connector.endpoint))])
     }
 
     /// Hands the app a message.
     static func message(_ content: ConnectorMessage, to connector: Connector) -> BusMessage {
-        var message = call(connector, "Message")
-        switch connector.version {
-        case .one:
-            message.expectsAnswer = false
-            message.signature = "says"
-            message.body.write(connector.token)
-            message.body.write(content.body)
-            message.body.write(content.id)
-        case .two:
-            message.signature = "a{sv}"
-            message.body.writeDictionary([
-                ("token", .text(connector.token)), ("message", .bytes(content.body)), ("id", .text(content.id)),
-            ])
-        }
-        return message
+        call(
+            connector, "Message", expectsAnswer: connector.version == .two,
+            [("token", .text(connector.token)), ("message", .bytes(content.body)), ("id", .text(content.id))])
     }
 
     /// Tells the app that its registration has ended.
     static func unregistered(_ connector: Connector) -> BusMessage {
-        var message = call(connector, "Unregistered")
-        message.expectsAnswer = false
-        switch connector.version {
-        case .one:
-            message.signature = "s"
-            message.body.write(connector.token)
-        case .two:
-            message.signature = "a{sv}"
-            message.body.writeDictionary([("token", .text(connector.token))])
-        }
-        return message
+        call(connector, "Unregistered", [("token", .text(connector.token))])
     }
 
     /// The answer to a registration.
