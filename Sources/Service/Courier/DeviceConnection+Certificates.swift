@@ -57,7 +57,7 @@ extension DeviceConnection {
                     of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
                 for app in apps {
                     courier.switchboard.removed(
-                        Destination(environment: device.environment, device: device.device, app: app))
+                        device.destination(of: app))
                 }
                 courier.broadcasts.reload(device)
                 return DeviceAnswer(status: 204)

@@ -74,7 +74,7 @@ extension DeviceConnection {
         of device: DeviceKey,
         on stream: StreamID,
     ) {
-        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let destination = device.destination(of: app.id)
         let courier = courier
         answer(stream) {
             do throws(StoreError) {
@@ -88,7 +88,7 @@ extension DeviceConnection {
     }
 
     private func unregister(_ app: App, of device: DeviceKey, on stream: StreamID) {
-        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let destination = device.destination(of: app.id)
         let courier = courier
         answer(stream) {
             do throws(StoreError) {

@@ -17,7 +17,7 @@ extension DeviceConnection {
     ) throws(Rejection) {
         let (endpoints, origin) = try endpoints()
         let wish = try SubscriptionWish(request.body)
-        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let destination = device.destination(of: app.id)
         guard let new = endpoints.make(name, of: destination, vapid: wish.vapid, isPlain: wish.isPlain) else {
             throw Rejection(.internalServerError)
         }
@@ -38,7 +38,7 @@ extension DeviceConnection {
     /// Ends a subscription. One that does not exist counts as ended.
     func unsubscribeWebPush(_ name: String, _ app: App, of device: DeviceKey, on stream: StreamID) throws(Rejection) {
         let (endpoints, _) = try endpoints()
-        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let destination = device.destination(of: app.id)
         let switchboard = courier.switchboard
         answer(stream) {
             do throws(StoreError) {
@@ -53,7 +53,7 @@ extension DeviceConnection {
 
     func listWebPush(_ app: App, of device: DeviceKey, on stream: StreamID) throws(Rejection) {
         let (endpoints, origin) = try endpoints()
-        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let destination = device.destination(of: app.id)
         answer(stream) {
             do throws(StoreError) {
                 let list = try await endpoints.subscriptions.subscriptions(of: destination).map { subscription in

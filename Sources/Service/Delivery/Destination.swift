@@ -62,6 +62,11 @@ package struct DeviceKey: Sendable, Hashable {
         self.device = device
     }
 
+    /// An app on the device.
+    package func destination(of app: AppID) -> Destination {
+        Destination(environment: environment, device: device, app: app)
+    }
+
     // The compiler's version would be slower, for the reason given at `AppID`. The device and the environment are
     // hashed as one word.
     package static func == (left: DeviceKey, right: DeviceKey) -> Bool {

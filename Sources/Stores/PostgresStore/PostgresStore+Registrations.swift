@@ -139,7 +139,7 @@ extension PostgresStore: Registrations {
         at moment: Timestamp,
     ) async throws(StoreError) {
         let before = try await registrations(of: device).keys.map {
-            Destination(environment: device.environment, device: device.device, app: $0)
+            device.destination(of: $0)
         }
         let answers = try await change(before) { () throws(StoreError) in
             try await self.executePromptly(

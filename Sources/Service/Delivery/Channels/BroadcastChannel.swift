@@ -52,7 +52,7 @@ package struct Subscription: Sendable, Hashable {
     }
 
     package var destination: Destination {
-        Destination(environment: device.environment, device: device.device, app: app)
+        device.destination(of: app)
     }
 }
 

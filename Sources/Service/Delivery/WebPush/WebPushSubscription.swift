@@ -8,7 +8,7 @@ package struct WebPushSubscription: Sendable, Hashable {
     package var seed: [UInt8]
     /// The hash of the endpoint.
     package var digest: [UInt8]
-    /// The only key that may sign the tokens of senders (RFC 8292, 4): an uncompressed point on P-256, ``vapidBytes``. Nil
+    /// The only key that may sign the tokens of senders (RFC 8292, 4): an uncompressed point on P-256, 65 bytes. Nil
     /// if anybody may send who has the endpoint.
     package var vapid: [UInt8]?
     /// Whether messages without encryption are accepted.
@@ -36,9 +36,6 @@ package struct WebPushSubscription: Sendable, Hashable {
 
     /// How long a name may be, in bytes of UTF-8: more than an account's address or a chat's identifier takes.
     package static let nameBytes = 1...100
-
-    /// The size of a VAPID key in bytes.
-    package static let vapidBytes = 65
 
     /// How many subscriptions an app may have on a device: one for each chat of a busy person. It bounds what a device
     /// costs on disk, with ``MailboxBound/subscription`` 125 MiB for each app.

@@ -19,7 +19,7 @@ struct DeviceRevocation: Sendable {
         switchboard.disconnect(device, because: .revoked)
         let active = try await registrations.registrations(of: device).filter(\.value.isActive)
         for app in active.keys {
-            let destination = Destination(environment: device.environment, device: device.device, app: app)
+            let destination = device.destination(of: app)
             _ = try await registrations.end(destination, at: serviceTime)
         }
         return active.count

@@ -2,7 +2,6 @@ package import Delivery
 package import Matching
 import NIOCore
 package import Notifications
-import Synchronization
 import Trust
 
 /// A notification from the management API. It has the values that a provider's request has in its path and its
@@ -154,9 +153,7 @@ extension ProviderAPI {
     }
 
     private func submit(_ submission: Submission) async -> Outcome {
-        let outcome = await withCheckedContinuation { continuation in
-            delivery.submit([submission], answers: OneAnswer(continuation))
-        }
+        let outcome = await OutcomeWaiter.outcome { delivery.submit([submission], answers: $0) }
         guard case .rejected(let rejection) = outcome else { return outcome }
         return .rejected(inClientTime(rejection))
     }
@@ -210,20 +207,5 @@ extension RequestFacts {
     /// The headers that a request from the management API would have.
     static func headers(_ headers: [(RequestHeader, String?)]) -> [Header] {
         headers.compactMap { header, value in value.map { Header(name: "\(header.name)", value: $0) } }
-    }
-}
-
-/// Waits for the answer to one submission.
-private final class OneAnswer: SubmissionAnswers {
-    private let continuation: Mutex<CheckedContinuation<Outcome, Never>?>
-
-    init(_ continuation: CheckedContinuation<Outcome, Never>) { self.continuation = Mutex(continuation) }
-
-    func answer(_ ticket: UInt64, with outcome: Outcome) {
-        let continuation = continuation.withLock { continuation in
-            defer { continuation = nil }
-            return continuation
-        }
-        continuation?.resume(returning: outcome)
     }
 }
