@@ -37,7 +37,10 @@ package struct BrowserRules: Sendable {
     /// The reason to refuse a request because of the host that it names or the page that it comes from; nil if it is
     /// allowed.
     package func refusal(of request: HTTPRequest) -> Refusal? {
-        guard let authority = request.authority, let host = HTTPAuthority(authority)?.host, allows(host) else {
+        guard let authority = request.authority else {
+            return Refusal(detail: "The request names no host; send the header field Host.")
+        }
+        guard let host = HTTPAuthority(authority)?.host, allows(host) else {
             return Refusal(
                 detail: "The request names another host than this service's; start the service with --hostname to add "
                     + "one.")

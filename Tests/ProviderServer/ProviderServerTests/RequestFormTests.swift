@@ -40,8 +40,28 @@ import Testing
     @Test func `A client with HTTP 1.0 needs no host`() async throws {
         try await TestProvider.run { provider in
             let server = try address(provider)
-            let request = "GET /health HTTP/1.0\r\nconnection: close\r\n\r\n"
-            #expect(try await RawHTTP.statuses(request, at: server) == [200])
+            #expect(try await RawHTTP.statuses("GET /health HTTP/1.0\r\n\r\n", at: server) == [200])
+        }
+    }
+
+    @Test func `The connection ends after the answer to its last request`() async throws {
+        try await TestProvider.run { provider in
+            let server = try address(provider)
+            for request in RawHTTP.last("/health") {
+                let text = try await RawHTTP.exchange(request, at: server)
+                #expect(text.hasPrefix("HTTP/1.\(request.contains("HTTP/1.0") ? 0 : 1) 200 "), "\(request)")
+                #expect(text.lowercased().contains("\r\nconnection: close\r\n"), "\(request)")
+                #expect(text.matches(of: #/HTTP/1/#).count == 1, "\(request)")
+            }
+        }
+    }
+
+    @Test func `Requests that were sent ahead are answered before the last one`() async throws {
+        try await TestProvider.run { provider in
+            let server = try address(provider)
+            let request = "GET /health HTTP/1.1\r\nhost: localhost\r\n"
+            let bytes = request + "\r\n" + request + "\r\n" + request + "connection: close\r\n\r\n"
+            #expect(try await RawHTTP.statuses(bytes, at: server) == [200, 200, 200])
         }
     }
 }

@@ -45,6 +45,25 @@ import Testing
         }
     }
 
+    @Test func `A client with HTTP 1.0 is told what to send`() async throws {
+        try await TestService.run { test in
+            let address = try addresses(test)[0]
+            let text = try await RawHTTP.exchange("GET /health HTTP/1.0\r\n\r\n", at: address)
+            #expect(text.hasPrefix("HTTP/1.0 403 "))
+            #expect(text.contains("The request names no host; send the header field Host."))
+        }
+    }
+
+    @Test func `The connection ends after the answer to its last request`() async throws {
+        try await TestService.run { test in
+            for address in try addresses(test) {
+                for request in RawHTTP.last("/health") {
+                    #expect(try await RawHTTP.statuses(request, at: address) == [200], "\(request) at \(address)")
+                }
+            }
+        }
+    }
+
     @Test func `A body that breaks off gets one answer`() async throws {
         try await TestService.run { test in
             for address in try addresses(test) {

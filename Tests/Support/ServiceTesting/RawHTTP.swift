@@ -7,10 +7,12 @@ enum RawHTTP {
     /// - Returns: The statuses of all answers.
     static func statuses(_ bytes: String, at address: SocketAddress) async throws -> [Int] {
         let text = try await exchange(bytes, at: address)
-        return text.matches(of: #/HTTP/1\.1 (\d{3}) /#).compactMap { Int($0.1) }
+        return text.matches(of: #/HTTP/1\.[01] (\d{3}) /#).compactMap { Int($0.1) }
     }
 
-    private static func exchange(_ sent: String, at address: SocketAddress) async throws -> String {
+    /// Sends bytes over a new connection, and reads until the server ends it.
+    /// - Returns: What the server has sent.
+    static func exchange(_ sent: String, at address: SocketAddress) async throws -> String {
         let (arriving, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
@@ -83,6 +85,18 @@ enum RawHTTP {
         },
         Case("no request", [400]) { _ in "GET\r\n\r\n" + next },
     ]
+
+    /// Last requests of a connection: after the answer to each, the server ends the connection, whatever is sent behind it.
+    static func last(_ path: String) -> [String] {
+        [
+            "GET \(path) HTTP/1.0\r\nhost: localhost\r\n\r\n",
+            "GET \(path) HTTP/1.0\r\nhost: localhost\r\nconnection: keep-alive\r\n\r\n",
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\nConnection: Close\r\n\r\n",
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: te, close\r\n\r\n",
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\nnonsense\r\n\r\n",
+            "GET \(path) HTTP/1.0\r\nhost: localhost\r\n\r\nGET \(path) HTTP/1.0\r\nhost: localhost\r\n\r\n",
+        ]
+    }
 
     /// A body in chunks that breaks off. The server may have answered before it comes there, but answers once.
     static func brokenChunk(_ path: String) -> String {

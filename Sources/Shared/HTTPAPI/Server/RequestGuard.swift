@@ -29,10 +29,6 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     private var isAnswering = false
     /// Whether nothing more is read or answered.
     private var hasEnded = false
-    /// Whether the client offered an upgrade to another protocol, as curl and Java's client do without TLS. The server
-    /// ignores the offer, which is allowed (RFC 9110, 7.8). But SwiftNIO reads nothing after such a request, so the
-    /// connection ends after the answer.
-    private var hasOfferedUpgrade = false
     /// Whether the channel is a connection with HTTP/1.1, and not a stream of HTTP/2.
     private var isHTTP1 = false
     /// The guard of the connection, which counts the requests under way.
@@ -87,7 +83,6 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
             if head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
-            if head.headerFields[.upgrade] != nil { hasOfferedUpgrade = true }
             let now = context.eventLoop.now
             (began, arrived, drained) = (now, 0, 0)
             unanswered += 1
@@ -119,22 +114,16 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
             return
         }
         switch unwrapOutboundIn(data) {
-        case .head(var head):
-            isAnswering = head.status.kind != .informational
-            if hasOfferedUpgrade, isAnswering { head.headerFields[.connection] = "close" }
-            context.write(wrapOutboundOut(.head(head)), promise: promise)
-        case .body: context.write(data, promise: promise)
+        case .head(let head): isAnswering = head.status.kind != .informational
+        case .body: break
         case .end:
             isAnswering = false
             if unanswered > 0 {
                 unanswered -= 1
                 connection?.requestsEnded()
             }
-            guard hasOfferedUpgrade else { return context.write(data, promise: promise) }
-            let written = promise ?? context.eventLoop.makePromise()
-            context.write(data, promise: written)
-            written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
         }
+        context.write(data, promise: promise)
     }
 
     package func flush(context: ChannelHandlerContext) {

@@ -25,6 +25,13 @@ enum RequestHeadRules {
 
     private static func isOld(_ head: HTTPRequestHead) -> Bool { head.version == .http1_0 }
 
+    /// Whether no request can follow on the connection. With HTTP/1.0 none does: keeping such a connection open needs fields
+    /// that proxies do not understand (RFC 9112, C.2.2). Some clients offer an upgrade to another protocol, as curl and Java's
+    /// do without TLS. The server ignores the offer, which is allowed (RFC 9110, 7.8), but SwiftNIO reads nothing after it.
+    static func isLast(_ head: HTTPRequestHead) -> Bool {
+        !head.isKeepAlive || isOld(head) || head.headers.contains(name: "upgrade")
+    }
+
     /// RFC 9112, 3.2: a request has to name one host. HTTP/1.0 does not know the field, and a Unix socket has no host to name.
     private static func checkHost(_ head: HTTPRequestHead, mayLackHost: Bool) throws(Problem) {
         let hosts = head.headers["host"]
@@ -85,23 +92,75 @@ enum RequestHeadRules {
 }
 
 /// Refuses a request over HTTP/1 whose head breaks the rules, and passes on no byte that follows it. It is before the
-/// handler that forgets further `Host` fields and the host of a URL.
-final class RequestHeadCheck: ChannelInboundHandler, RemovableChannelHandler {
+/// handler that forgets further `Host` fields, the host of a URL and the version.
+///
+/// It also knows which request is the connection's last, and says so in the answer (RFC 9112, 9.3 and 9.6).
+final class RequestHeadCheck: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
 
-    private var hasRefused = false
+    private enum Reading {
+        case requests
+        /// The parts of the last request.
+        case last
+        /// Nothing more.
+        case ended
+    }
+
+    private var reading = Reading.requests
+    /// The version of the last request.
+    private var version = HTTPVersion.http1_1
+    /// How many requests have begun and have no answer yet.
+    private var unanswered = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasRefused else { return }
-        guard case .head(let head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-        do throws(Problem) {
-            let isUnixSocket = context.channel.localAddress?.pathname != nil
-            let checked = try RequestHeadRules.checked(head, mayLackHost: isUnixSocket)
-            context.fireChannelRead(wrapInboundOut(.head(checked)))
-        } catch {
-            hasRefused = true
-            context.fireErrorCaught(error)
+        switch unwrapInboundIn(data) {
+        case _ where reading == .ended: break
+        case .head(let head) where reading == .requests:
+            do throws(Problem) {
+                let isUnixSocket = context.channel.localAddress?.pathname != nil
+                let checked = try RequestHeadRules.checked(head, mayLackHost: isUnixSocket)
+                unanswered += 1
+                context.fireChannelRead(wrapInboundOut(.head(marked(checked))))
+            } catch {
+                reading = .ended
+                context.fireErrorCaught(error)
+            }
+        case .head: break
+        case .end where reading == .last:
+            reading = .ended
+            context.fireChannelRead(data)
+        case .body, .end: context.fireChannelRead(data)
         }
+    }
+
+    /// Marks a last request, so that the connection ends after its answer.
+    private func marked(_ head: HTTPRequestHead) -> HTTPRequestHead {
+        guard RequestHeadRules.isLast(head) else { return head }
+        (reading, version) = (.last, head.version)
+        var head = head
+        head.headers.replaceOrAdd(name: "connection", value: "close")
+        return head
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What is wrong behind the last request concerns nobody.
+        guard reading != .ended || !(error is HTTPParserError) else { return }
+        context.fireErrorCaught(error)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .head(var head) = unwrapOutboundIn(data), head.status.code >= 200 else {
+            return context.write(data, promise: promise)
+        }
+        let isLast = reading != .requests && unanswered == 1
+        unanswered = max(0, unanswered - 1)
+        guard isLast else { return context.write(data, promise: promise) }
+        head.headers.replaceOrAdd(name: "connection", value: "close")
+        // An answer of unknown length goes to the end of the connection: HTTP/1.0 has no chunks.
+        head.version = version
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 }
