@@ -69,7 +69,7 @@ package struct OtherAuthority: Sendable {
 
     /// The issuer of a kept certificate; nil if the certificate cannot be read, or has another key.
     private static func kept(_ pem: String, _ key: P256.Signing.PrivateKey) -> CertificateIssuer? {
-        guard let certificate = try? Certificate(pemEncoded: pem),
+        guard let der = try? PEM(pem).certificates.first, let certificate = try? Certificate(derEncoded: der),
             certificate.publicKey == Certificate.PublicKey(key.publicKey)
         else { return nil }
         // This fails only if the key cannot be used, and then a new root fails too, and says so.

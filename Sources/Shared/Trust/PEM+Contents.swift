@@ -9,6 +9,7 @@ extension PEM {
     /// The labels of certificates: that of RFC 7468, an older one (5.1), and one of openssl, which has more after the
     /// certificate.
     private static let certificateLabels: Set<String> = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
+    static let revocationListLabel = "X509 CRL"
     private static let publicKeyLabel = "PUBLIC KEY"
     /// The label of a certificate request, and the one that older tools write (RFC 7468, 7).
     private static let requestLabels: Set<String> = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"]
@@ -69,6 +70,16 @@ extension PEM {
         }
     }
 
+    /// The first certificate revocation list in DER.
+    var revocationList: [UInt8] {
+        get throws(TrustError) {
+            guard let list = blocks.first(where: { $0.label == Self.revocationListLabel }) else {
+                throw TrustError(.malformed, "There is no certificate revocation list in the text, but \(contents).")
+            }
+            return try list.der
+        }
+    }
+
     /// What is in the text, in words. A label comes from outside, so only known ones are named.
     private var contents: String {
         let names = blocks.map { block in
@@ -77,6 +88,7 @@ extension PEM {
             case let label where Self.requestLabels.contains(label): "a certificate request"
             case let label where label.hasSuffix("PRIVATE KEY"): "a private key"
             case Self.publicKeyLabel: "a public key"
+            case Self.revocationListLabel: "a certificate revocation list"
             case "EC PARAMETERS": "the parameters of a curve"
             default: "something else"
             }
@@ -123,6 +135,7 @@ extension PEM {
             let der = try privateKey
             // The library's error could quote the key.
             if let key = try? P256.Signing.PrivateKey(derRepresentation: der) { return key }
+            try Self.checkParameters(of: der, "private key", "-in")
             let other = Self.otherKind(of: der)
             throw TrustError(
                 other == nil ? .malformed : .unsupportedKey,
@@ -135,14 +148,29 @@ extension PEM {
     package var verifyingKey: P256.Signing.PublicKey {
         get throws(TrustError) {
             let der = try publicKey
+            try Self.checkParameters(of: der, "public key", "-pubin -in")
             return try TrustError.wrapping(.unsupportedKey, "This is not a P-256 public key.") {
                 try P256.Signing.PublicKey(derRepresentation: der)
             }
         }
     }
 
+    /// A key may have the numbers of its curve in place of the name, which nobody should read (RFC 5480, 2.1.1).
+    private static func checkParameters(of der: [UInt8], _ kind: String, _ options: String) throws(TrustError) {
+        guard der.firstRange(of: primeField) != nil else { return }
+        throw TrustError(
+            .malformed,
+            "The \(kind) has the parameters of its curve in place of the name; openssl pkey \(options) FILE "
+                + "-ec_param_enc named_curve -out NEW changes that.")
+    }
+
+    /// `id-prime-field` (RFC 3279, 2.3.5) and `id-Ed25519` (RFC 8410, 3), in DER.
+    private static let primeField: [UInt8] = [0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x01, 0x01]
+    private static let ed25519: [UInt8] = [0x06, 0x03, 0x2b, 0x65, 0x70]
+
     /// The kind of a private key that is not P-256; nil if it is unknown.
     private static func otherKind(of der: [UInt8]) -> String? {
+        if der.firstRange(of: ed25519) != nil { return "Ed25519" }
         if (try? P384.Signing.PrivateKey(derRepresentation: der)) != nil { return "P-384" }
         if (try? P521.Signing.PrivateKey(derRepresentation: der)) != nil { return "P-521" }
         if (try? _RSA.Signing.PrivateKey(derRepresentation: der)) != nil { return "RSA" }

@@ -50,7 +50,8 @@ package struct PEM: Sendable {
     /// Why a text has no block.
     private static func reasonWithoutBlocks(_ text: [UInt8]) -> String {
         guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return "The text is empty." }
-        if text.starts(with: [0xff, 0xfe]) || text.starts(with: [0xfe, 0xff]) {
+        // In UTF-16 each character has a byte that is 0, also if the text was read as UTF-8 on its way here.
+        if text.contains(0), marker("BEGIN ", in: text.filter { $0 != 0 }[...]) != nil {
             return "This is text in UTF-16; save it as UTF-8."
         }
         // DER of a sequence that is longer than 127 bytes (X.690, 8.1.3.5).

@@ -20,8 +20,9 @@ package struct RevocationList: Sendable, Hashable {
 
     /// Reads when a list was made (thisUpdate, RFC 5280, 5.1.2.4), in seconds since 1970. The signature is not verified.
     package static func made(pem: String) throws(TrustError) -> Double {
-        try TrustError.reading("The revocation list cannot be read.") {
-            let list = try DER.parse(PEMDocument(pemString: pem).derBytes)
+        let der = try PEM(pem).revocationList
+        return try TrustError.reading("The revocation list cannot be read.") {
+            let list = try DER.parse(der)
             return try DER.sequence(list, identifier: .sequence) { parts in
                 let content = try parts.next().orMissing()
                 while parts.next() != nil {}
@@ -36,7 +37,7 @@ package struct RevocationList: Sendable, Hashable {
         }
     }
 
-    package var pem: String { PEMDocument(type: "X509 CRL", derBytes: der).pemString + "\n" }
+    package var pem: String { PEMDocument(type: PEM.revocationListLabel, derBytes: der).pemString + "\n" }
 }
 
 extension CertificateAuthority {

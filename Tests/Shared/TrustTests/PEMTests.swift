@@ -111,7 +111,9 @@ struct PEMTests {
             ("openssl genpkey -algorithm RSA", "of the kind RSA"),
             ("openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384", "of the kind P-384"),
             ("openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521", "of the kind P-521"),
-            ("openssl genpkey -algorithm ED25519", "not a P-256 private key"),
+            ("openssl genpkey -algorithm ED25519", "of the kind Ed25519"),
+            ("openssl genpkey -algorithm X25519", "not a P-256 private key"),
+            ("openssl ecparam -name prime256v1 -param_enc explicit -genkey -noout", "-ec_param_enc named_curve"),
             ("openssl ecparam -name prime256v1", "no private key in the text, but the parameters of a curve"),
         ])
     func `A key that cannot be used gets its own sentence`(_ command: String, _ cause: String) async throws {
@@ -147,7 +149,10 @@ struct PEMTests {
     }
 
     private static let bytes: [([UInt8], String)] = [
-        (wide, "This is not PEM"), ([0xff, 0xfe] + wide, "This is text in UTF-16"),
+        (wide, "This is text in UTF-16"), ([0xff, 0xfe] + wide, "This is text in UTF-16"),
+        // Read as UTF-8, as a program does that takes each file for text.
+        (Array(String(decoding: [0xff, 0xfe] + wide, as: UTF8.self).utf8), "This is text in UTF-16"),
+        ([UInt8](repeating: 0, count: 32), "The text is empty"),
         ([0x30, 0x81, 0x87, 0x02], "This is binary (DER or PKCS#12)"),
     ]
 

@@ -1,6 +1,7 @@
 import Connections
 import Crypto
 import Foundation
+import Trust
 
 /// The private key of a device that is being activated, in a file until the identity is stored.
 ///
@@ -13,11 +14,11 @@ package struct ActivationKey: Sendable {
     let key: P256.Signing.PrivateKey
 
     /// - Parameter pem: a P-256 key.
-    init(pem: String) throws(DeviceError) {
+    init(pem: some Collection<UInt8>) throws(DeviceError) {
         do {
-            key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+            key = try PEM(pem).signingKey
         } catch {
-            throw DeviceError(.badIdentity, "The private key is not a P-256 key in PEM.")
+            throw DeviceError(.badIdentity, "The private key cannot be used: \(error.clause).")
         }
     }
 
@@ -27,7 +28,7 @@ package struct ActivationKey: Sendable {
         do {
             let data = try Data(contentsOf: URL(fileURLWithPath: file))
             if data.count <= Self.maximumBytes,
-                let kept = try? ActivationKey(pem: String(decoding: data, as: UTF8.self))
+                let kept = try? ActivationKey(pem: data)
             {
                 self = kept
                 return

@@ -88,7 +88,7 @@ extension DeviceIdentity {
         code: String? = nil,
         keyPEM: String? = nil,
     ) async throws(DeviceError) -> DeviceIdentity {
-        let key = try keyPEM.map { pem throws(DeviceError) in try ActivationKey(pem: pem) }
+        let key = try keyPEM.map { pem throws(DeviceError) in try ActivationKey(pem: pem.utf8) }
         return try await activate(at: courier, environment: environment, code: code, key: key)
     }
 
