@@ -19,10 +19,13 @@ extension ClientReport {
     private static let tokenChurn: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
-            // For each provider token: the time when it was made, and its requests.
-            let tokens = groups(requests, by: \.tokenIssued).sorted { $0.key < $1.key }
-            for (one, other) in zip(tokens, tokens.dropFirst())
-            where issued(other) - issued(one) < shortestTokenLife {
+            let tokens = groups(requests, by: \.tokenIssued).map { TokenUse($0.key, $0.requests) }
+                .sorted { $0.issued < $1.issued }
+            for (index, one) in tokens.enumerated() {
+                // Clients that share a key have a provider token each.
+                guard let other = tokens[(index + 1)...].first(where: { !one.isOfAnotherClient($0) }),
+                    other.issuedByJudge - one.issuedByJudge < shortestTokenLife
+                else { continue }
                 // A client makes a new provider token if the old one was refused as too old, or by a rehearsal.
                 if one.requests.contains(where: { $0.isRefusedAsTooOld || $0.isRehearsed && $0.facts.status == 403 }) {
                     continue
@@ -40,10 +43,28 @@ extension ClientReport {
         ) { "Provider tokens were made less than 20 minutes apart, \($0) times." }
     }
 
-    /// When a provider token was made, by the clock that judged its first requests: a test may advance the clock between
-    /// two tokens.
-    private static func issued(_ token: (key: Double, requests: [RecordedRequest])) -> Double {
-        token.key + (token.requests.map(\.ahead).min() ?? 0)
+    /// A provider token, and the requests that had it.
+    private struct TokenUse {
+        let issued: Double
+        let requests: [RecordedRequest]
+        private let connections: Set<UInt64>
+
+        init(_ issued: Double, _ requests: [RecordedRequest]) {
+            (self.issued, self.requests) = (issued, requests)
+            connections = Set(requests.map(\.facts.connection))
+        }
+
+        /// When it was made, by the clock that judged its first requests: a test may advance the clock between two tokens.
+        var issuedByJudge: Double { issued + (requests.map(\.ahead).min() ?? 0) }
+
+        /// Whether a newer provider token belongs to another client: both are in use at the same time, on connections of
+        /// their own. A client that makes a new token stops using the old one.
+        func isOfAnotherClient(_ newer: TokenUse) -> Bool {
+            guard let last = requests.last?.facts.number, let first = newer.requests.first?.facts.number else {
+                return false
+            }
+            return last > first && connections.isDisjoint(with: newer.connections)
+        }
     }
 
     /// Finds requests whose provider token was too old. If it became so because a test advanced a clock, the client

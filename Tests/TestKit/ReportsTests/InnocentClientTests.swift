@@ -61,6 +61,32 @@ struct InnocentClientTests {
         }
     }
 
+    @Test func `Clients that share a key have a provider token each`() throws {
+        let findings = try Self.findings { history in
+            for _ in 0..<2 {
+                try history.send(issued: 1_800_000_000)
+                try history.send(connection: 2, issued: 1_800_000_001)
+                try history.send(connection: 3, issued: 1_800_000_002)
+            }
+        }
+        #expect(findings == [])
+        // One of them makes another, on the connection that it has.
+        try ClientReportTests.expect("provider-token-churn", [4]) { history in
+            try history.send(issued: 1_800_000_000)
+            try history.send(connection: 2, issued: 1_800_000_001)
+            try history.send(issued: 1_800_000_000)
+            try history.send(issued: 1_800_000_060)
+            try history.send(connection: 2, issued: 1_800_000_001)
+        }
+        // One client with two connections, of which the older is slow to learn of the new provider token.
+        try ClientReportTests.expect("provider-token-churn", [3]) { history in
+            try history.send(issued: 1_800_000_000)
+            try history.send(connection: 2, issued: 1_800_000_000)
+            try history.send(connection: 2, issued: 1_800_000_060)
+            try history.send(issued: 1_800_000_000)
+        }
+    }
+
     @Test func `A client goes on with a provider token that was refused as too old`() throws {
         // The same notification again, with the same provider token.
         try ClientReportTests.expect("provider-token-too-old", [2]) { history in
