@@ -36,3 +36,18 @@ export function parse(text) {
 export function stringify(value, indent) {
   return JSON.stringify(value, null, indent)?.replaceAll(new RegExp(`"${MARK}([^"]*)"`, "g"), "$1");
 }
+
+/**
+ * The integer of a JSON value, however it is written: 1.0 is one (JSON Schema, 6.1.1); null for any other value.
+ * @param {unknown} value
+ */
+export function integer(value) {
+  const number = value instanceof ExactNumber ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
+}
+
+/**
+ * Whether a value switches something on, such as content-available: true, or the number 1. Services and devices have this rule.
+ * @param {unknown} value
+ */
+export const isOn = (value) => value === true || integer(value) === 1;

@@ -1,7 +1,7 @@
 // The two views of a payload: a form with the keys that are used most, and the whole JSON. Each follows the other.
 
 import { element, field, section } from "./dom.js";
-import { ExactNumber, parse, stringify } from "./exactjson.js";
+import { ExactNumber, isOn, parse, stringify } from "./exactjson.js";
 
 /**
  * @typedef {object} Field
@@ -43,7 +43,7 @@ function read(payload, name) {
   let value = isObject(payload) ? payload.aps : undefined;
   if (isObject(value) && typeof value.alert === "string") value = { ...value, alert: { body: value.alert } };
   for (const key of path) value = isObject(value) ? value[key] : undefined;
-  if (isFlag) return value === 1 ? "1" : "";
+  if (isFlag) return isOn(value) ? "1" : "";
   return typeof value === "string" || typeof value === "number" || value instanceof ExactNumber ? String(value) : "";
 }
 
@@ -55,7 +55,7 @@ function read(payload, name) {
 function isForeign(payload, name) {
   let value = isObject(payload) ? payload.aps : undefined;
   for (const key of fields[name].path) value = isObject(value) ? value[key] : undefined;
-  return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0;
+  return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0 && value !== false;
 }
 
 /**

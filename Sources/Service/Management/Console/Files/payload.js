@@ -1,6 +1,6 @@
 // What a device shows of a payload, for the picture of a device.
 
-import { parse, stringify } from "./exactjson.js";
+import { integer, isOn, parse, stringify } from "./exactjson.js";
 import { isObject } from "./payloadform.js";
 import { serviceOf } from "./words.js";
 
@@ -95,7 +95,7 @@ function part(alert, name, keyName, argumentsName, strings) {
 
 /** @param {unknown} sound */
 function soundOf(sound) {
-  if (isObject(sound)) return sound.critical === 1 ? `Critical sound ${text(sound.name) ?? "default"}` : `Sound ${text(sound.name) ?? "default"}`;
+  if (isObject(sound)) return isOn(sound.critical) ? `Critical sound ${text(sound.name) ?? "default"}` : `Sound ${text(sound.name) ?? "default"}`;
   return text(sound) === null ? null : `Sound ${sound}`;
 }
 
@@ -116,17 +116,18 @@ export function contents(row) {
   const body = part(alert, "body", "loc-key", "loc-args", strings);
   const subtitle = part(alert, "subtitle", "subtitle-loc-key", "subtitle-loc-args", strings);
   const isShown = service === null && (title !== null || body !== null || subtitle !== null);
-  const badge = service === null && Number.isInteger(aps.badge) && aps.badge >= 0 ? aps.badge : null;
+  const number = service === null ? integer(aps.badge) : null;
+  const badge = number !== null && number >= 0 ? number : null;
   const known = categories.find((each) => each.id === category);
   return {
     key: row.key, time: row.time, app, appName: app.split(".").at(-1) ?? app, title, subtitle, body, badge, isShown, category,
     sound: soundOf(aps.sound), thread: text(aps["thread-id"]) ?? "", collapseID: headers["apns-collapse-id"] ?? "",
-    level: text(aps["interruption-level"]), isMutable: aps["mutable-content"] === 1,
+    level: text(aps["interruption-level"]), isMutable: isOn(aps["mutable-content"]),
     isCategoryKnown: category === "" || known !== undefined,
     actions: actionsOf(known?.actions),
     missing: [title, subtitle, body].flatMap((each) => (each?.isKnown === false ? each.key ?? [] : [])),
     what: service !== null ? `A push for the app's service: ${service}`
-      : aps["content-available"] === 1 ? "Silent: it woke the app" : badge !== null ? `Badge ${badge}` : "Nothing to show",
+      : isOn(aps["content-available"]) ? "Silent: it woke the app" : badge !== null ? `Badge ${badge}` : "Nothing to show",
   };
 }
 

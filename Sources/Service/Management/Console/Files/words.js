@@ -1,6 +1,6 @@
 // The words that the pages show for the API's values.
 
-import { stringify } from "./exactjson.js";
+import { isOn, stringify } from "./exactjson.js";
 import { services } from "./pushtypes.js";
 
 /** @typedef {import("./model.js").Row} Row */
@@ -105,7 +105,7 @@ export function title(payload) {
     ? text(alert.title) ?? text(alert.body) ?? text(alert["title-loc-key"]) ?? text(alert["loc-key"])
     : text(alert);
   if (shown !== null) return shown;
-  if (aps["content-available"] === 1) return "Silent";
+  if (isOn(aps["content-available"])) return "Silent";
   if (aps.badge !== undefined) return `Badge ${stringify(aps.badge)}`;
   if (text(aps.event) !== null) return `Live Activity: ${aps.event}`;
   return "No alert";
