@@ -44,9 +44,6 @@ struct IdleRelief {
     /// Gives freed memory back, and the pages of the program that were used. What is used again comes from the system's cache.
     static func giveBack() {
         MemoryRelief.giveBack()
-        // A debugger's breakpoints are written into the code, and would be lost.
-        #if !DEBUG
-            carillon_pages_release()
-        #endif
+        carillon_pages_release()
     }
 }

@@ -37,10 +37,7 @@ package final class Supervisor: Sendable {
         state.withLock { state in
             guard !state.isEnding, state.watching == nil else { return }
             systemd.ready()
-            // A debugger's breakpoints are written into the code, and would be lost.
-            #if !DEBUG
-                carillon_pages_release()
-            #endif
+            carillon_pages_release()
             state.watching = Task { [systemd] in await systemd.watch(check) }
         }
     }

@@ -2,7 +2,8 @@
 #define _GNU_SOURCE
 #include "CPages.h"
 
-#if defined(__linux__) && defined(__LP64__)
+// Not in a debug build, where a debugger may have written breakpoints into the code.
+#if defined(__linux__) && defined(__LP64__) && !defined(DEBUG)
 #include <link.h>
 #include <stdint.h>
 #include <string.h>

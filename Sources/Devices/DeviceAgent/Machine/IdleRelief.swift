@@ -25,10 +25,7 @@ struct IdleRelief {
     }
 
     static func release() {
-        // A debugger's breakpoints are written into the code, and would be lost.
-        #if !DEBUG
-            carillon_pages_release()
-        #endif
+        carillon_pages_release()
         #if canImport(Glibc)
             _ = malloc_trim(0)
         #endif
