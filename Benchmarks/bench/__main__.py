@@ -102,7 +102,7 @@ def main():
         results = []
         for name in arguments.rows or (SHORT_ROWS if arguments.short else ROWS):
             bench.note(name)
-            results += judgement.measured(every[name], bench) if arguments.short else every[name](bench)
+            results += judgement.measured(ROWS[name], bench) if arguments.short else ROWS[name](bench)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(as_json(results) if arguments.json else table(results))

@@ -25,20 +25,24 @@ class Load:
         self.options = [] if indexed else ["--encoder-header-table-size=0"]
 
     def run(self, work, port, paths, token, expiration):
+        """Sends notifications. Returns the mean time of a request in seconds."""
+        return self.send(work, port, paths, BODY.encode(), [
+            f"authorization: bearer {token}", "apns-topic: com.example.app",
+            "apns-id: 123e4567-e89b-12d3-a456-4266554400a0", "apns-push-type: alert", "apns-priority: 10",
+            f"apns-expiration: {expiration}"])
+
+    def send(self, work, port, paths, content, headers):
         """Runs the load. Returns the mean time of a request in seconds.
 
         `paths` is a file of paths, or one path.
         """
-        body = f"{work}/body.json"
-        with open(body, "w") as file:
-            file.write(BODY)
+        body = f"{work}/body"
+        with open(body, "wb") as file:
+            file.write(content)
         command = [
-            "h2load", "-n", str(self.each), "-c", "1", "-m", str(self.streams), "-t", "1",
-            *self.options, "-d", body,
-            "-H", f"authorization: bearer {token}", "-H", "apns-topic: com.example.app",
-            "-H", "apns-id: 123e4567-e89b-12d3-a456-4266554400a0", "-H", "apns-push-type: alert",
-            "-H", "apns-priority: 10", "-H", f"apns-expiration: {expiration}",
-        ]
+            "h2load", "-n", str(self.each), "-c", "1", "-m", str(self.streams), "-t", "1", *self.options, "-d", body]
+        for header in headers:
+            command += ["-H", header]
         base = f"https://127.0.0.1:{port}"
         if paths.endswith(".txt"):
             targets = [["-B", base, "-i", share] for share in shares(paths, self.connections)]

@@ -47,14 +47,14 @@ class Service:
              "production", "--json"], stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(made.stdout)["channelID"]
 
-    def serve(self, event_loops=None, env=None, under=()):
+    def serve(self, event_loops=None, env=None, under=(), options=()):
         """Starts the service on ports of the system's choice. `under` is a program that runs it, such as valgrind."""
         env = dict(env or {})
         if event_loops:
             env["CARILLON_EVENT_LOOPS"] = str(event_loops)
         ready = os.path.join(self.folder, "ready.json")
         command = [*under, self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
-                   "--environment", "production"]
+                   "--environment", "production", *options]
         if os.path.exists(ready):
             os.remove(ready)
         server = Server("carillon", command, 0, ready, env)
@@ -68,6 +68,7 @@ class Service:
                     # The management API's host and port, and its key.
                     server.management = urllib.parse.urlsplit(management["url"]).netloc, management_key(management)
                     server.courier = int(addresses["courier"].rpartition(":")[2])
+                    server.web_push = addresses.get("webPush")
                     return server
             time.sleep(0.02)
         server.stop()
