@@ -1,5 +1,4 @@
 package import Delivery
-package import Notifications
 
 /// Sends messages of Web Push to phones behind an upstream.
 package protocol PhoneSending: Sendable {

@@ -98,6 +98,30 @@ extension StoredHandle {
         Column("ended_reason", "ended", "ended_noted", type: .optional(.handleEnd), \.end))
 }
 
+extension HandleEndpoint {
+    static let table = Table<HandleEndpoint>(
+        "handle_endpoint", HandleEndpoint.init,
+        Column("handle", type: .handle, \.handle),
+        Column("name", type: .anyText, \.name),
+        Column("seed", type: .bytes, \.seed),
+        Column("digest", type: .bytes, \.digest),
+        Column("vapid", type: .optional(.bytes), \.vapid))
+}
+
+extension KeptBody {
+    static let table = Table<KeptBody>(
+        "web_push_body",
+        { digest, owner, _, body, expires, isFetched in
+            KeptBody(digest: digest, owner: owner, body: body, expires: expires, isFetched: isFetched)
+        },
+        Column("digest", type: .bytes, \.digest),
+        Column("owner", type: .bytes, \.owner),
+        Column("bytes", type: .smallNumber, \.body.count),
+        Column("body", type: .bytes, \.body),
+        Column("expires", type: .moment, \.expires),
+        Column("fetched", type: .bool, \.isFetched))
+}
+
 extension GrantInvitation {
     static let table = Table<GrantInvitation>(
         "grant_invitation", GrantInvitation.init,

@@ -15,6 +15,7 @@ enum PostgresSchema {
         upstreams,
         grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges,
         sealedHeldNotifications, webPushSubscriptions, usedGrantInvitations,
+        webPushToPhones,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go

@@ -21,6 +21,10 @@ package protocol WebPushBodies: Sendable {
 
 /// The upkeep and the copying of kept bodies.
 package protocol WebPushBodyStore: WebPushBodies {
+    /// Keeps a body, like ``WebPushBodies/keep(_:at:)``.
+    /// - Parameter bytesOfAll: how many bytes are kept for all owners together.
+    func keep(_ body: KeptBody, at now: Timestamp, bytesOfAll: Int) async throws(StoreError)
+
     /// Removes bodies whose time is over.
     /// - Returns: how many.
     @discardableResult
@@ -32,6 +36,12 @@ package protocol WebPushBodyStore: WebPushBodies {
 
     /// Writes into an empty store, for a copy.
     func fill(_ bodies: [KeptBody]) async throws(StoreError)
+}
+
+extension WebPushBodyStore {
+    package func keep(_ body: KeptBody, at now: Timestamp) async throws(StoreError) {
+        try await keep(body, at: now, bytesOfAll: KeptBody.maximumBytesOfAll)
+    }
 }
 
 extension StoreError {
