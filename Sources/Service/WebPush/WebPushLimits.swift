@@ -22,6 +22,12 @@ package struct WebPushLimits: Sendable, Hashable {
     /// their endpoints once. Beyond this rate nothing is looked up for the address.
     package var guessesPerAddress = Rate(burst: 500, perSecond: 20)
 
+    /// When to send again if the upstream has too much and does not say for how long, in seconds.
+    static let retryAfterBusy = 60
+
+    /// When to send again to an endpoint whose grant is suspended, in seconds. A person has suspended it, and lifts it.
+    static let retryAfterSuspended = 3600
+
     /// How long a request may take to arrive, and how long a client may leave an answer unread. A message has 4 KB.
     static let requests = RequestLimits(request: .seconds(10), answer: .seconds(10))
 

@@ -1,4 +1,5 @@
 package import Delivery
+import Notifications
 
 /// Sends messages of Web Push to phones behind an upstream.
 package protocol PhoneSending: Sendable {
@@ -43,4 +44,14 @@ package enum PhoneOutcome: Sendable, Hashable {
     case busy(retryAfter: Int?)
     /// Everything else: 503.
     case unavailable(String)
+}
+
+extension WebPushMessage.Urgency {
+    /// The priority of the notification for an upstream, which has no `normal` between 5 and 10.
+    var upstreamPriority: Priority {
+        switch self {
+        case .veryLow, .low: .considerate
+        case .normal, .high: .immediate
+        }
+    }
 }
