@@ -251,11 +251,10 @@ package final class WebPushAPI: Sendable {
         guard accounts.isCurrent else { throw Self.refusal(.accountsNotCurrent) }
         do throws(StoreError) {
             let digest = EndpointKey.digest(of: id)
-            let found = try await subscriptions.subscriptions(with: [digest]).first.flatMap(\.self)
-            if let target = try await found.map(EndpointTarget.device)
-                ?? phones?.find(digest).map(EndpointTarget.phone), environments.contains(target.environment)
-            {
-                return target
+            if let found = try await subscriptions.subscriptions(with: [digest]).first.flatMap(\.self) {
+                if environments.contains(found.destination.environment) { return .device(found) }
+            } else if let found = try await phones?.find(digest), environments.contains(found.handle.environment) {
+                return .phone(found)
             }
         } catch {
             throw Self.refusal(Rejection(error))

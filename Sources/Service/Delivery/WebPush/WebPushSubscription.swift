@@ -1,3 +1,5 @@
+import Notifications
+
 /// A Web Push subscription of an app on a device: an endpoint leads to it, and it has a queue of messages.
 package struct WebPushSubscription: Sendable, Hashable {
     /// The app on the device, with the number of the subscription.

@@ -2,7 +2,7 @@ import Connections
 package import Delivery
 import Notifications
 import Rates
-package import Storage
+import Storage
 package import Trust
 
 /// The phones that endpoints of handles stand for. Messages to them obey the limits of their grants, as notifications do.

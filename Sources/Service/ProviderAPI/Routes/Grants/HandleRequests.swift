@@ -1,9 +1,9 @@
 import Connections
 import Crypto
-package import Delivery
+import Delivery
 import Notifications
 import Storage
-package import Trust
+import Trust
 
 /// Carries out requests about handles and grants. It knows nothing of sockets: the provider API's port and that of Web Push hand
 /// their requests over.
