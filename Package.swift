@@ -414,7 +414,8 @@ let package = Package(
             "Tests/Service/WebPushTests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
-                "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting", nioCore, nioSSL, crypto,
+                "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting", nioCore,
+                nioSSL, crypto,
                 httpTypes, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),

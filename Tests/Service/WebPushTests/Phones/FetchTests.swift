@@ -1,11 +1,14 @@
 import AsyncHTTPClient
 import Delivery
 import Foundation
+import NIOCore
 import NIOHTTP1
 import Notifications
 import Rates
+import Service
 import Testing
 import Trust
+import WebPush
 
 @testable import ServiceTesting
 
@@ -76,7 +79,8 @@ extension PushedService {
         var request = HTTPClientRequest(url: origin + path)
         request.method = .GET
         let response = try await client.execute(request, deadline: .now() + .seconds(60))
-        let body = try await Array(response.body.collect(upTo: 1 << 20).readableBytesView)
+        let collected = try await response.body.collect(upTo: 1 << 20)
+        let body = [UInt8](collected.readableBytesView)
         return (
             Answer(status: response.status.code, headers: response.headers, body: "", version: response.version), body
         )

@@ -1,7 +1,10 @@
 import Foundation
+import Management
 import NIOHTTP1
 import Notifications
+import ProviderAPI
 import Rates
+import Service
 import Testing
 
 @testable import ServiceTesting
@@ -158,9 +161,10 @@ struct PhoneEndpointTests {
     }
 
     @Test func `Requests about handles count for the sender's address that a proxy names`() async throws {
-        try await PhoneRig.run(isHTTP2: false, plain: true) {
-            $0.provider.gatewayRequestsPerAddress = Rate(burst: 2, perSecond: 0.001)
-        } _: { rig in
+        try await PhoneRig.run(
+            isHTTP2: false, plain: true,
+            settings: { $0.provider.gatewayRequestsPerAddress = Rate(burst: 2, perSecond: 0.001) }
+        ) { rig in
             func ask(_ address: String) async throws -> PushedService.Answer {
                 try await rig.ask(
                     "POST", "/1/handles", rig.clientKey, rig.wish(nil), [("X-Forwarded-For", "1.1.1.1, \(address)")])

@@ -31,7 +31,7 @@ struct PhoneRig: Sendable {
         plain: Bool = false,
         script: @escaping ScriptedServer.Script = { request, connection in connection.answer(request.stream) },
         limit: (inout ManagementMessages.GrantBounds) -> Void = { _ in },
-        _ change: (inout Settings) throws -> Void = { _ in },
+        settings change: (inout Settings) throws -> Void = { _ in },
         _ body: (PhoneRig) async throws -> Void,
     ) async throws {
         try await ScriptedServer.run(script: script) { upstream in

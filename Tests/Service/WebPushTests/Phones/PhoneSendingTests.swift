@@ -1,8 +1,10 @@
 import Delivery
 import Foundation
+import Management
 import NIOHTTP1
 import Notifications
 import ProviderTesting
+import Service
 import Testing
 import Trust
 
