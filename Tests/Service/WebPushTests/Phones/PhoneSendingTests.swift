@@ -144,15 +144,14 @@ struct PhoneSendingTests {
             #expect(low.status == 201)
         }
         try await PhoneRig.run(limit: { $0.pushTypes = ["background"] }) { rig in
-            #expect(try await rig.pushed.send(at: try await rig.make().endpoint).status == 503)
+            let made = try await rig.make()
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 503)
             #expect(rig.requests.isEmpty)
         }
     }
 
     @Test func `An ended handle is 404, and its endpoints do not come back with it`() async throws {
-        try await PhoneRig.run {
-            $0.clock = .virtual
-        } _: { rig in
+        try await PhoneRig.run(settings: { $0.clock = .virtual }) { rig in
             let made = try await rig.make()
             _ = try await rig.test.ask("POST", "/v1/clock", body: #"{"advance":"P181D"}"#)
             #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
