@@ -16,7 +16,7 @@ package import Trust
 /// endpoint, its rate, the size and the fields. A signature is verified after them, because anybody makes valid tokens.
 package final class WebPushAPI: Sendable {
     /// Where the endpoints are.
-    private struct Place: Sendable {
+    struct Place: Sendable {
         /// The origin of all endpoints, without a slash at its end.
         let origin: String
         let tokens: VAPIDTokens
@@ -24,20 +24,23 @@ package final class WebPushAPI: Sendable {
 
     /// Nil until the listener has its address.
     private let place = Mutex<Place?>(nil)
-    private let environments: Set<Environment>
+    let environments: Set<Environment>
     private let subscriptions: any WebPushSubscriptions
-    private let accounts: any Accounts
+    let accounts: any Accounts
     private let delivery: Delivery
     private let seal: CredentialSeal
     private let verifying: @Sendable () -> Void
-    private let rates: WebPushRates
-    private let clock: ServiceClock
+    let rates: WebPushRates
+    let clock: ServiceClock
     private let limitLog: LimitLog
     private let journal: WebPushJournal?
+    /// What the relay's URL needs; nil if there is none.
+    let relay: WebPushRelay?
 
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
     ///   - observation: observes the requests of the development environment; nil if nobody does.
+    ///   - relay: what the relay's URL needs; nil if there is none.
     ///   - verifying: called with each token that is verified and not recalled. For tests.
     package init(
         environments: [Environment],
@@ -49,6 +52,7 @@ package final class WebPushAPI: Sendable {
         limitLog: LimitLog,
         clock: ServiceClock,
         observation: RequestObservation? = nil,
+        relay: WebPushRelay? = nil,
         verifying: @escaping @Sendable () -> Void = {},
     ) {
         self.environments = Set(environments)
@@ -59,6 +63,7 @@ package final class WebPushAPI: Sendable {
         self.limitLog = limitLog
         self.clock = clock
         self.verifying = verifying
+        self.relay = relay
         journal = observation.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
@@ -89,7 +94,7 @@ package final class WebPushAPI: Sendable {
     }
 
     /// Why a request is refused.
-    private struct Refusal: Error {
+    struct Refusal: Error {
         var problem: Problem
         var retryAfter: Int?
 
@@ -119,14 +124,17 @@ package final class WebPushAPI: Sendable {
             return WebPushAnswer.found()
         case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, connection)
         case (.message(let name), .delete): return try await withdraw(name, address)
+        case (.relay(let path), .post): return try await relay(request, to: path, at: place, address, client)
         case (.endpoint, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
         case (.message, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["DELETE", "OPTIONS"]))
+        case (.relay, let method):
+            throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["OPTIONS", "POST"]))
         }
     }
 
-    private func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
+    func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
         limitLog.limitExceeded(excess.limit, peer: client?.host)
         return Refusal(Problem(429, detail), retryAfter: excess.retryAfter)
     }
@@ -186,7 +194,7 @@ package final class WebPushAPI: Sendable {
         }
     }
 
-    private func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
+    func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
         do throws(TrustError) {
             return try MessageName(id, to: destination).text(seal)
         } catch {
@@ -214,13 +222,7 @@ package final class WebPushAPI: Sendable {
     private func checkSender(
         _ fields: HTTPFields, _ subscription: WebPushSubscription, _ tokens: VAPIDTokens
     ) throws(Refusal) {
-        let key: [UInt8]?
-        do throws(VAPIDFault) {
-            let now = Double(clock.machineTime.milliseconds) / 1000
-            key = try tokens.key(of: fields, toEndpoint: subscription.digest, now: now)
-        } catch {
-            throw .status(403, error.detail)
-        }
+        let key = try key(of: fields, toEndpoint: subscription.digest, tokens)
         guard let required = subscription.vapid else { return }
         guard let key else {
             throw .status(401, "This subscription takes messages with a token alone: Authorization: vapid (RFC 8292).")
@@ -230,8 +232,21 @@ package final class WebPushAPI: Sendable {
         }
     }
 
+    /// Checks the token.
+    /// - Returns: its key; nil if the request has no token.
+    func key(
+        of fields: HTTPFields, toEndpoint digest: [UInt8], _ tokens: VAPIDTokens
+    ) throws(Refusal) -> [UInt8]? {
+        do throws(VAPIDFault) {
+            return try tokens.key(
+                of: fields, toEndpoint: digest, now: Double(clock.machineTime.milliseconds) / 1000)
+        } catch {
+            throw .status(403, error.detail)
+        }
+    }
+
     /// What a sender is told. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
-    private static func refusal(_ rejection: Rejection) -> Refusal {
+    static func refusal(_ rejection: Rejection) -> Refusal {
         switch rejection.reason {
         case .unregistered, .expiredToken, .badDeviceToken: .noEndpoint
         case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint.")

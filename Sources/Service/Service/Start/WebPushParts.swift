@@ -1,7 +1,9 @@
 import Connections
 import Delivery
 import NIOCore
+import ProviderAPI
 import Storage
+import Trust
 import WebPush
 
 /// What application servers of Web Push connect to.
@@ -16,12 +18,13 @@ struct WebPushParts: Sendable {
     /// Opens the listeners.
     /// - Returns: nil if no setting asks for Web Push.
     static func open(
-        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?
+        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ forwarder: any Forwarding,
+        _ development: DevelopmentParts?,
     ) async throws(ServiceError) -> WebPushParts? {
         guard base.settings.webPush.isOn else { return nil }
         let server = WebPushServer(logger: base.logger)
         do throws(ServiceError) {
-            return try await WebPushParts(base, certificate, delivery, development, server)
+            return try await WebPushParts(base, certificate, delivery, forwarder, development, server)
         } catch {
             await server.close()
             throw error
@@ -29,14 +32,16 @@ struct WebPushParts: Sendable {
     }
 
     private init(
-        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?,
-        _ server: WebPushServer,
+        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ forwarder: any Forwarding,
+        _ development: DevelopmentParts?, _ server: WebPushServer,
     ) async throws(ServiceError) {
         let settings = base.settings
+        let phones = PhoneForwarding(base, forwarder)
         let api = WebPushAPI(
             environments: settings.environments, subscriptions: base.store, accounts: base.store,
             delivery: delivery, seal: base.secrets.credentialSeal, limits: settings.webPush.limits,
-            limitLog: base.limitLog, clock: base.clock, observation: development?.observation)
+            limitLog: base.limitLog, clock: base.clock, observation: development?.observation,
+            relay: WebPushRelay(phones: phones))
         var listeners: [Listener] = []
         var urls: [String] = []
         if let address = settings.webPush.listen {
@@ -70,6 +75,7 @@ struct WebPushParts: Sendable {
         (self.server, self.listeners) = (server, listeners)
         url = urls.first ?? ""
         origin = settings.webPush.origin ?? Settings.origin(url) ?? url
+        phones.begin(at: origin)
         api.begin(at: origin)
     }
 
@@ -94,4 +100,15 @@ struct WebPushParts: Sendable {
 
     /// Ends the event loop, after the listeners were shut down.
     func close() async { await server.close() }
+}
+
+extension PhoneForwarding {
+    fileprivate convenience init(_ base: ServiceBase, _ forwarder: any Forwarding) {
+        let via = base.byEnvironment {
+            GatewayName(of: base.secrets.credentialSeal.serviceName, $0).via(after: "")
+        }
+        self.init(
+            port: forwarder, via: via, accounts: base.store, bodies: nil, log: base.log.events, clock: base.clock,
+            logger: base.logger)
+    }
 }
