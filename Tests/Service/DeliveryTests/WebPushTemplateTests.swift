@@ -40,7 +40,7 @@ struct WebPushTemplateTests {
     }
 
     @Test(arguments: [
-        ("[]", ""), ("{", ""), ("{}", "/aps"), (#"{"aps":1}"#, "/aps"), (#"{"aps":{},"aps":{}}"#, ""),
+        ("[]", ""), ("{", ""), ("{}", "/aps"), (#"{"aps":1}"#, "/aps"), (#"{"aps":{},"aps":{}}"#, "/aps"),
         (#"{"$webPush":"body"}"#, ""), (#"{"aps":{"$webPush":"bodi"}}"#, "/aps/$webPush"),
         (#"{"aps":{},"a/b":[0,{"$webPush":1}]}"#, "/a~1b/1/$webPush"),
         (#"{"aps":{},"b":{"$webPush":"body","as":"z86"}}"#, "/b/as"),
