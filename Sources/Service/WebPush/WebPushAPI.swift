@@ -34,6 +34,8 @@ package final class WebPushAPI: Sendable {
     let clock: ServiceClock
     private let limitLog: LimitLog
     private let journal: WebPushJournal?
+    /// What the relay's URL needs; nil if there is none.
+    let relay: WebPushRelay?
     /// The phones behind upstreams; nil if no grant may send.
     let phones: PhoneSubscriptions?
     private let handles: (any HandleAsking)?
@@ -41,6 +43,7 @@ package final class WebPushAPI: Sendable {
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
     ///   - observation: observes the requests of the development environment; nil if nobody does.
+    ///   - relay: what the relay's URL needs; nil if there is none.
     ///   - phones: the phones behind upstreams; nil if no grant may send.
     ///   - handles: carries out requests about handles and grants; nil if this port takes none.
     ///   - verifying: called with each token that is verified and not recalled. For tests.
@@ -54,6 +57,7 @@ package final class WebPushAPI: Sendable {
         limitLog: LimitLog,
         clock: ServiceClock,
         observation: RequestObservation? = nil,
+        relay: WebPushRelay? = nil,
         phones: PhoneSubscriptions? = nil,
         handles: (any HandleAsking)? = nil,
         verifying: @escaping @Sendable () -> Void = {},
@@ -68,6 +72,7 @@ package final class WebPushAPI: Sendable {
         self.phones = phones
         self.handles = handles
         self.verifying = verifying
+        self.relay = relay
         journal = observation.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
@@ -138,14 +143,17 @@ package final class WebPushAPI: Sendable {
             return try await fetch(id, counts: request.method == .get, address)
         case (.body, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS"]))
+        case (.relay(let path), .post): return try await relay(request, to: path, at: place, address, client)
         case (.endpoint, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
         case (.message, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["DELETE", "OPTIONS"]))
+        case (.relay, let method):
+            throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["OPTIONS", "POST"]))
         }
     }
 
-    private func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
+    func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
         limitLog.limitExceeded(excess.limit, peer: client?.host)
         return Refusal(Problem(429, detail), retryAfter: excess.retryAfter)
     }
@@ -237,7 +245,7 @@ package final class WebPushAPI: Sendable {
         }
     }
 
-    private func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
+    func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
         do throws(TrustError) {
             return try MessageName(id, to: destination).text(seal)
         } catch {
@@ -267,19 +275,26 @@ package final class WebPushAPI: Sendable {
     private func checkSender(
         _ fields: HTTPFields, _ target: EndpointTarget, _ tokens: VAPIDTokens
     ) throws(Refusal) {
-        let key: [UInt8]?
-        do throws(VAPIDFault) {
-            let now = Double(clock.machineTime.milliseconds) / 1000
-            key = try tokens.key(of: fields, toEndpoint: target.digest, now: now)
-        } catch {
-            throw .status(403, error.detail)
-        }
+        let key = try key(of: fields, toEndpoint: target.digest, tokens)
         guard let required = target.vapid else { return }
         guard let key else {
             throw .status(401, "This subscription takes messages with a token alone: Authorization: vapid (RFC 8292).")
         }
         guard key == required else {
             throw .status(403, "This subscription takes messages of another application server's key.")
+        }
+    }
+
+    /// Checks the token.
+    /// - Returns: its key; nil if the request has no token.
+    func key(
+        of fields: HTTPFields, toEndpoint digest: [UInt8], _ tokens: VAPIDTokens
+    ) throws(Refusal) -> [UInt8]? {
+        do throws(VAPIDFault) {
+            return try tokens.key(
+                of: fields, toEndpoint: digest, now: Double(clock.machineTime.milliseconds) / 1000)
+        } catch {
+            throw .status(403, error.detail)
         }
     }
 

@@ -67,6 +67,15 @@ extension AppUpstream {
         Column("compares", type: .bool, \.compares))
 }
 
+extension AppWebPush {
+    static let table = Table<AppWebPush>(
+        "web_push_app", AppWebPush.init,
+        Column("bundle_id", "environment", type: .upstreamPlace, \.place),
+        Column("template", type: .webPushTemplate, \.template),
+        Column("relay_to", type: .bool, \.relaysTo),
+        Column("plain", type: .bool, \.isPlain))
+}
+
 extension Grant {
     static let table = Table<Grant>(
         "gateway_grant",
@@ -276,6 +285,11 @@ extension ColumnType<AppUpstream.Credentials> {
             default: return nil
             }
         })
+}
+
+extension ColumnType<WebPushTemplate> {
+    static let webPushTemplate = mapping(
+        .bytes, to: { Array($0.document.text.utf8) }, from: { try? WebPushTemplate(text: $0) })
 }
 
 extension ColumnType<UInt64> {

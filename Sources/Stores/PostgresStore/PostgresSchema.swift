@@ -14,7 +14,7 @@ enum PostgresSchema {
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
         grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges,
-        sealedHeldNotifications, webPushSubscriptions, usedGrantInvitations,
+        sealedHeldNotifications, webPushSubscriptions, usedGrantInvitations, webPushSettings,
         webPushToPhones,
     ]
 

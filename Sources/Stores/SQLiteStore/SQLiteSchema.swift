@@ -53,6 +53,9 @@ enum SQLiteSchema {
         migrator.registerMigration("used grant invitations") { database in
             try database.execute(sql: usedGrantInvitations)
         }
+        migrator.registerMigration("web push settings") { database in
+            try database.execute(sql: webPushSettings)
+        }
         migrator.registerMigration("web push to phones") { database in
             try database.execute(sql: webPushToPhones)
         }
@@ -456,6 +459,18 @@ enum SQLiteSchema {
             grant_id TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX used_grant_invitation_by_expiry ON used_grant_invitation (expires);
+        """
+
+    private static let webPushSettings = """
+        -- What Web Push does with messages to an app's phones. template: JSON. relay_to: whether the app has the relay's URL.
+        CREATE TABLE web_push_app (
+            bundle_id TEXT NOT NULL,
+            environment INTEGER NOT NULL,
+            template BLOB NOT NULL,
+            relay_to INTEGER NOT NULL,
+            plain INTEGER NOT NULL,
+            PRIMARY KEY (bundle_id, environment)
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let webPushToPhones = """

@@ -105,6 +105,7 @@
                 .createKey(key),
                 .setUpstream(
                     AppUpstream(place: place, url: "https://h", credentials: .certificate, sealedCredentials: [3])),
+                .setWebPush(AppWebPush(place: place, template: .tootRelay, relaysTo: true, isPlain: false)),
                 .createCertificate(certificate), .revokeDevice(revoked, at: moment),
                 .createAdministrator(administrator, at: later(1)),
                 .revokeAdministrator(administrator.serial, at: later(4)),

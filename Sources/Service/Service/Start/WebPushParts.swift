@@ -2,6 +2,7 @@ import Connections
 import Delivery
 import NIOCore
 import Storage
+import Trust
 import WebPush
 
 /// What application servers of Web Push connect to.
@@ -38,7 +39,7 @@ struct WebPushParts: Sendable {
             environments: settings.environments, subscriptions: base.store, accounts: base.store,
             delivery: delivery, seal: base.secrets.credentialSeal, limits: settings.webPush.limits,
             limitLog: base.limitLog, clock: base.clock, observation: development?.observation,
-            phones: phones.subscriptions, handles: phones.handles)
+            relay: WebPushRelay(phones: phones.forwarding), phones: phones.subscriptions, handles: phones.handles)
         var listeners: [Listener] = []
         var urls: [String] = []
         if let address = settings.webPush.listen {

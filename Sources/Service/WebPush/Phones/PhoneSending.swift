@@ -1,5 +1,5 @@
 package import Delivery
-import Notifications
+package import Notifications
 
 /// Sends messages of Web Push to phones behind an upstream.
 package protocol PhoneSending: Sendable {
@@ -20,10 +20,12 @@ package struct Phone: Sendable {
     package var subscription: String
     /// 32 bytes that stand for the subscription: the digest of the endpoint.
     package var owner: [UInt8]
+    /// The largest payload of a notification, in bytes.
+    package var payloadBytes: Int
 
     package init(
         deviceToken: [UInt8], app: App, environment: Environment, share: ForwardingShare, subscription: String,
-        owner: [UInt8],
+        owner: [UInt8], payloadBytes: Int = Payload.maximumBytes,
     ) {
         self.deviceToken = deviceToken
         self.app = app
@@ -31,6 +33,7 @@ package struct Phone: Sendable {
         self.share = share
         self.subscription = subscription
         self.owner = owner
+        self.payloadBytes = payloadBytes
     }
 }
 
@@ -44,14 +47,4 @@ package enum PhoneOutcome: Sendable, Hashable {
     case busy(retryAfter: Int?)
     /// Everything else: 503.
     case unavailable(String)
-}
-
-extension WebPushMessage.Urgency {
-    /// The priority of the notification for an upstream, which has no `normal` between 5 and 10.
-    var upstreamPriority: Priority {
-        switch self {
-        case .veryLow, .low: .considerate
-        case .normal, .high: .immediate
-        }
-    }
 }

@@ -59,7 +59,10 @@ package final class PhoneSubscriptions: Sendable {
         )
     }
 
-    private func isPlain(_ grant: Grant, _ app: App, _ environment: Environment) -> Bool { false }
+    private func isPlain(_ grant: Grant, _ app: App, _ environment: Environment) -> Bool {
+        let place = UpstreamPlace(bundleID: app.bundleID, environment: environment)
+        return !grant.limits.encryptedOnly && accounts.current.webPush[place]?.isPlain ?? false
+    }
 
     /// Why a message is not sent. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
     enum Refusal: Error, Hashable {
@@ -128,7 +131,7 @@ package final class PhoneSubscriptions: Sendable {
             to: Phone(
                 deviceToken: token, app: phone.app, environment: phone.handle.environment,
                 share: ForwardingShare(phone.grant.id), subscription: phone.endpoint.name,
-                owner: phone.endpoint.digest))
+                owner: phone.endpoint.digest, payloadBytes: phone.grant.limits.payloadBytes ?? Payload.maximumBytes))
         switch outcome {
         case .accepted: return
         case .gone:
