@@ -414,7 +414,9 @@ let package = Package(
             "Tests/Service/WebPushTests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
-                "Service", "ServiceTesting", "CommonTesting", nioCore, nioSSL, crypto, httpTypes, httpClient,
+                "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting", nioCore,
+                nioSSL, crypto,
+                httpTypes, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(

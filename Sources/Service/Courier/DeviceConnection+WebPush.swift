@@ -91,15 +91,10 @@ struct SubscriptionWish: Hashable {
         guard let object = JSONObject(body) else {
             throw Rejection(.badRequestPayload, detail: #"The body must be {"vapid":"B…","plain":true|false}."#)
         }
-        if let raw = object[raw: "vapid"], String(decoding: raw, as: UTF8.self) != "null" {
-            guard let text = object[text: "vapid"],
-                let key = Base64URL.decoded(Array(text.utf8)[...], .url), VAPIDKey.isValid(key)
-            else {
-                throw Rejection(
-                    .badRequestPayload,
-                    detail: "The vapid key must be an uncompressed point on P-256 in base64url, 87 characters.")
-            }
-            vapid = key
+        do throws(TrustError) {
+            vapid = try VAPIDKey.wished(in: object)
+        } catch {
+            throw Rejection(.badRequestPayload, detail: VAPIDKey.rule)
         }
         switch object[raw: "plain"].map({ String(decoding: $0, as: UTF8.self) }) {
         case "true": isPlain = true

@@ -89,7 +89,7 @@ struct DeviceRequest {
         // An identifier may contain a slash.
         let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1] == "channels" else { return nil }
-        let bytes = Self.withoutPercent(parts[2])
+        let bytes = parts[2].percentDecoded
         guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }), let channel = ChannelID(rawValue: text)
         else {
             throw Rejection(.badChannelID, detail: "The path must end with a channel's identifier, which is base64.")
@@ -109,9 +109,7 @@ struct DeviceRequest {
         guard parts.count >= 2, parts[1] == "subscriptions" else { return nil }
         let bundleID = String(parts[0])
         guard parts.count == 3 else { return try only("GET", .listWebPush(bundleID: bundleID)) }
-        guard let bytes = Self.withoutPercent(parts[2]), WebPushSubscription.nameBytes.contains(bytes.count),
-            let name = String(validating: bytes, as: UTF8.self)
-        else {
+        guard let name = WebPushSubscription.name(inPath: parts[2]) else {
             throw Rejection(
                 .badRequestPayload,
                 detail: "A subscription's name has 1 to \(WebPushSubscription.nameBytes.upperBound) bytes of UTF-8.")
@@ -141,24 +139,6 @@ struct DeviceRequest {
                 .badPath, detail: "An app has no service \(parts[1].prefix(100)); the services are \(names).")
         }
         return try only("PUT", .registerService(bundleID: String(parts[0]), service))
-    }
-
-    /// Decodes a part of a path (RFC 3986, 2.1): some clients write `=` and `+` as `%3D` and `%2B`.
-    /// - Returns: nil if a percent sign is not followed by two hexadecimal digits.
-    private static func withoutPercent(_ text: Substring) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(Hexadecimal.value(of:)),
-                let low = rest.popFirst().flatMap(Hexadecimal.value(of:))
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
     }
 
     private func only(_ allowed: String, _ action: Action) throws(Rejection) -> Action {

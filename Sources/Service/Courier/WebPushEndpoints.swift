@@ -28,14 +28,13 @@ package final class WebPushEndpoints: Sendable {
         vapid: [UInt8]?,
         isPlain: Bool,
     ) -> WebPushSubscription? {
-        let seed = EndpointKey.makeSeed()
-        guard let endpoint = key.endpoint(of: seed, in: app.environment) else { return nil }
+        guard let (seed, digest) = key.make(in: app.environment) else { return nil }
         // A number that was used before could take a late message of an earlier subscription.
         let queue = UInt32.random(in: 1 ... .max)
         return WebPushSubscription(
             destination: Destination(
                 environment: app.environment, device: app.device, app: app.app, queue: queue),
-            name: name, seed: seed, digest: EndpointKey.digest(of: endpoint), vapid: vapid, isPlain: isPlain)
+            name: name, seed: seed, digest: digest, vapid: vapid, isPlain: isPlain)
     }
 
     func url(of subscription: WebPushSubscription, at origin: String) -> String {

@@ -12,6 +12,8 @@ extension Limit {
     package static let deferred = Limit("deferred")
     /// ``DeliveryLimits/silentsPerApp``: the newest waits in its mailbox.
     package static let silentRate = Limit("silent-rate")
+    /// The rate or the daily number of a grant, which the provider API and Web Push enforce.
+    package static let grantRate = Limit("grant-rate")
 
     package static let ofDelivery: [Limit] = [.tokenRate, .pendingStores, .unacknowledged, .deferred, .silentRate]
 }

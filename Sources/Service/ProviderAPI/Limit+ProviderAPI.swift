@@ -1,3 +1,4 @@
+import Delivery
 package import Rates
 
 /// The limits of providers: the rate of connections, and the use of provider tokens.
@@ -16,8 +17,6 @@ extension Limit {
     package static let gatewayAddressRate = Limit("gateway-address-rate")
     /// ``ProviderLimits/handlesPerGrant``.
     package static let gatewayGrantRate = Limit("gateway-grant-rate")
-    /// The rate or the daily number of a grant.
-    package static let grantRate = Limit("grant-rate")
 
     package static let ofProviderAPI: [Limit] = [
         .providerConnectRate, .tokenUpdateRate, .failedTokenRate, .untrustedRequests, .rememberedTokens,

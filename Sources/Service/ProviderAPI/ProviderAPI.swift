@@ -35,6 +35,8 @@ package final class ProviderAPI: HTTP2Service {
     let forwarding: GatewayForwarding?
     /// The handles and numbers of grants; nil if no grant may send.
     let grants: GrantGateway?
+    /// Carries out requests about handles and grants; nil if no grant may send.
+    package let handles: HandleRequests?
 
     /// - Parameters:
     ///   - environmentKeyReason: which spelling to use for the reason that rejects a key of the other environment.
@@ -77,6 +79,9 @@ package final class ProviderAPI: HTTP2Service {
         answersHaveDetail = answerDetail && environment == .development
         tellsGrants = answerDetail
         self.grants = grants
+        handles = grants.map {
+            HandleRequests($0, accounts: accounts, tokenKeys: tokenKeys, limitLog: limitLog, clock: clock)
+        }
         rules = RequestRules(
             environment: environment, conformance: conformance, tokenKeys: tokenKeys, clock: clock,
             names: names, tokensByService: tokensByService, otherAddress: otherAddress)

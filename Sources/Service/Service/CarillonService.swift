@@ -65,7 +65,8 @@ package final class CarillonService: Sendable {
             base, delivery: delivery, broadcasts: lines.broadcasts, grants: grants, development: development,
             opening: opening)
         development?.setProviderAPI(providers.apis[.development])
-        let webPush = try await WebPushParts.open(base, certificate, delivery, development)
+        let webPush = try await WebPushParts.open(
+            base, certificate, delivery, development, PhoneParts(base, grants, providers))
         let couriers = try await opening.openCouriers(lines, webPushOrigin: webPush?.origin)
 
         let (state, log, clock) = (ServiceState(store: base.store), base.logSource(development), base.clock)

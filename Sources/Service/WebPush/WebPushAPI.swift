@@ -16,7 +16,7 @@ package import Trust
 /// endpoint, its rate, the size and the fields. A signature is verified after them, because anybody makes valid tokens.
 package final class WebPushAPI: Sendable {
     /// Where the endpoints are.
-    private struct Place: Sendable {
+    struct Place: Sendable {
         /// The origin of all endpoints, without a slash at its end.
         let origin: String
         let tokens: VAPIDTokens
@@ -24,20 +24,28 @@ package final class WebPushAPI: Sendable {
 
     /// Nil until the listener has its address.
     private let place = Mutex<Place?>(nil)
-    private let environments: Set<Environment>
+    let environments: Set<Environment>
     private let subscriptions: any WebPushSubscriptions
-    private let accounts: any Accounts
+    let accounts: any Accounts
     private let delivery: Delivery
     private let seal: CredentialSeal
     private let verifying: @Sendable () -> Void
-    private let rates: WebPushRates
-    private let clock: ServiceClock
+    let rates: WebPushRates
+    let clock: ServiceClock
     private let limitLog: LimitLog
     private let journal: WebPushJournal?
+    /// What the relay's URL needs; nil if there is none.
+    let relay: WebPushRelay?
+    /// The phones behind upstreams; nil if no grant may send.
+    let phones: PhoneSubscriptions?
+    private let handles: (any HandleAsking)?
 
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
     ///   - observation: observes the requests of the development environment; nil if nobody does.
+    ///   - relay: what the relay's URL needs; nil if there is none.
+    ///   - phones: the phones behind upstreams; nil if no grant may send.
+    ///   - handles: carries out requests about handles and grants; nil if this port takes none.
     ///   - verifying: called with each token that is verified and not recalled. For tests.
     package init(
         environments: [Environment],
@@ -49,6 +57,9 @@ package final class WebPushAPI: Sendable {
         limitLog: LimitLog,
         clock: ServiceClock,
         observation: RequestObservation? = nil,
+        relay: WebPushRelay? = nil,
+        phones: PhoneSubscriptions? = nil,
+        handles: (any HandleAsking)? = nil,
         verifying: @escaping @Sendable () -> Void = {},
     ) {
         self.environments = Set(environments)
@@ -58,7 +69,10 @@ package final class WebPushAPI: Sendable {
         self.seal = seal
         self.limitLog = limitLog
         self.clock = clock
+        self.phones = phones
+        self.handles = handles
         self.verifying = verifying
+        self.relay = relay
         journal = observation.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
@@ -89,7 +103,7 @@ package final class WebPushAPI: Sendable {
     }
 
     /// Why a request is refused.
-    private struct Refusal: Error {
+    struct Refusal: Error {
         var problem: Problem
         var retryAfter: Int?
 
@@ -104,6 +118,12 @@ package final class WebPushAPI: Sendable {
         _ request: Request, from client: SocketAddress?, _ connection: UInt64
     ) async throws(Refusal) -> Response {
         guard let place = place.withLock(\.self) else { throw .status(503, "The service is starting.") }
+        if let handles, let path = request.head.path, handles.takes(path) {
+            if let address = PeerAddress(client), let excess = rates.excess(of: address, at: clock.moment.uptime) {
+                throw refusal(excess, client, "Too many requests come from this address.")
+            }
+            return await ask(handles, request, client)
+        }
         // A query is no part of an endpoint, so a path with one is another path.
         guard request.head.path?.contains("?") != true, let path = WebPushPath(request.uri.path) else {
             throw .status(404, "There is nothing at this path.")
@@ -115,18 +135,25 @@ package final class WebPushAPI: Sendable {
         }
         switch (path, request.method) {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
-            _ = try await subscription(id, address)
+            _ = try await target(id, address)
             return WebPushAnswer.found()
         case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, connection)
         case (.message(let name), .delete): return try await withdraw(name, address)
+        case (.body(let id), .get), (.body(let id), .head):
+            return try await fetch(id, counts: request.method == .get, address)
+        case (.body, let method):
+            throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS"]))
+        case (.relay(let path), .post): return try await relay(request, to: path, at: place, address, client)
         case (.endpoint, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
         case (.message, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["DELETE", "OPTIONS"]))
+        case (.relay, let method):
+            throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["OPTIONS", "POST"]))
         }
     }
 
-    private func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
+    func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
         limitLog.limitExceeded(excess.limit, peer: client?.host)
         return Refusal(Problem(429, detail), retryAfter: excess.retryAfter)
     }
@@ -137,48 +164,80 @@ package final class WebPushAPI: Sendable {
         _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
         _ connection: UInt64,
     ) async throws(Refusal) -> Response {
-        let subscription = try await subscription(id, address)
+        let target = try await target(id, address)
         var random = SystemRandomNumberGenerator()
         let message = NotificationID.random(using: &random)
         var record = WebPushJournal.Record(
-            subscription: subscription, headers: request.headers, connection: connection, id: message)
-        let (body, fields, bundleID): ([UInt8], MessageFields, BundleID)
+            target: target, headers: request.headers, connection: connection, id: message)
+        let (body, fields): ([UInt8], MessageFields)
         do throws(Refusal) {
-            if let excess = rates.excess(ofEndpoint: subscription.digest, at: clock.moment.uptime) {
+            if let excess = rates.excess(ofEndpoint: target.digest, at: clock.moment.uptime) {
                 throw refusal(excess, client, "Too many messages are sent to this endpoint.")
             }
-            (body, fields) = try await read(request, for: subscription, &record)
-            try checkSender(request.headers, subscription, place.tokens)
-            guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
-            bundleID = app.bundleID
+            (body, fields) = try await read(request, for: target, &record)
+            try checkSender(request.headers, target, place.tokens)
         } catch {
             journal?.refused(record, error.problem.status)
             throw error
         }
         let number = journal?.accepted(record)
+        do throws(Refusal) {
+            let destination =
+                switch target {
+                case .device(let subscription): try await submit(fields.message(body), message, fields, subscription)
+                case .phone(let phone): try await submit(fields.message(body), fields, phone, client)
+                }
+            if let number { journal?.answered(number, 201) }
+            return try WebPushAnswer.created(
+                ttl: fields.ttl, location: place.origin + WebPushPath.messages + name(message, destination))
+        } catch {
+            if let number { journal?.answered(number, error.problem.status) }
+            throw error
+        }
+    }
+
+    /// Hands a message over to a device's queue.
+    /// - Returns: where it is.
+    private func submit(
+        _ message: WebPushMessage, _ id: NotificationID, _ fields: MessageFields, _ subscription: WebPushSubscription
+    ) async throws(Refusal) -> Destination {
+        guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
         let outcome = await OutcomeWaiter.outcome { answers in
             delivery.submit(
-                fields.message(body), message, to: subscription, of: bundleID, timeToLive: fields.ttl, ticket: 0,
-                answers: answers)
+                message, id, to: subscription, of: app.bundleID, timeToLive: fields.ttl, ticket: 0, answers: answers)
         }
-        if case .rejected(let rejection) = outcome {
-            let refusal = Self.refusal(rejection)
-            if let number { journal?.answered(number, refusal.problem.status) }
-            throw refusal
+        if case .rejected(let rejection) = outcome { throw Self.refusal(rejection) }
+        return subscription.destination
+    }
+
+    /// Sends a message to a phone.
+    /// - Returns: a destination where nothing is, because a message that was handed on cannot be withdrawn.
+    private func submit(
+        _ message: WebPushMessage, _ fields: MessageFields, _ phone: PhoneSubscription, _ client: SocketAddress?
+    ) async throws(Refusal) -> Destination {
+        do throws(PhoneSubscriptions.Refusal) {
+            try await phones?.send(message, timeToLive: fields.ttl, to: phone)
+        } catch {
+            switch error {
+            case .gone: throw .noEndpoint
+            case .busy(let detail, let retryAfter, let limit):
+                if let limit { limitLog.limitExceeded(limit, peer: client?.host) }
+                throw Refusal(Problem(429, detail), retryAfter: retryAfter)
+            case .unavailable(let detail): throw .status(503, detail)
+            }
         }
-        if let number { journal?.answered(number, 201) }
-        return try WebPushAnswer.created(
-            ttl: fields.ttl, location: place.origin + WebPushPath.messages + name(message, subscription.destination))
+        return Destination(
+            environment: phone.handle.environment, device: DeviceID(rawValue: 0), app: phone.app.id)
     }
 
     /// Reads the body and the fields of a message.
     private func read(
-        _ request: Request, for subscription: WebPushSubscription, _ record: inout WebPushJournal.Record
+        _ request: Request, for target: EndpointTarget, _ record: inout WebPushJournal.Record
     ) async throws(Refusal) -> ([UInt8], MessageFields) {
         do throws(Problem) {
             let body = try await request.bytes(upTo: WebPushMessage.maximumBodyBytes)
             record.bytes = body.count
-            let fields = try MessageFields(request.headers, isEmpty: body.isEmpty, takesPlain: subscription.isPlain)
+            let fields = try MessageFields(request.headers, isEmpty: body.isEmpty, takesPlain: target.isPlain)
             record.topic = fields.topic
             return (body, fields)
         } catch {
@@ -186,7 +245,7 @@ package final class WebPushAPI: Sendable {
         }
     }
 
-    private func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
+    func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
         do throws(TrustError) {
             return try MessageName(id, to: destination).text(seal)
         } catch {
@@ -194,15 +253,17 @@ package final class WebPushAPI: Sendable {
         }
     }
 
-    /// Finds the subscription of an endpoint.
-    private func subscription(
-        _ id: EndpointID, _ address: PeerAddress?
-    ) async throws(Refusal) -> WebPushSubscription {
+    /// Finds what an endpoint leads to.
+    private func target(_ id: EndpointID, _ address: PeerAddress?) async throws(Refusal) -> EndpointTarget {
         // A node that is cut off from its store does not know what has ended.
         guard accounts.isCurrent else { throw Self.refusal(.accountsNotCurrent) }
         do throws(StoreError) {
-            let found = try await subscriptions.subscriptions(with: [EndpointKey.digest(of: id)]).first.flatMap(\.self)
-            if let found, environments.contains(found.destination.environment) { return found }
+            let digest = EndpointKey.digest(of: id)
+            if let found = try await subscriptions.subscriptions(with: [digest]).first.flatMap(\.self) {
+                if environments.contains(found.destination.environment) { return .device(found) }
+            } else if let found = try await phones?.find(digest), environments.contains(found.handle.environment) {
+                return .phone(found)
+            }
         } catch {
             throw Self.refusal(Rejection(error))
         }
@@ -212,16 +273,10 @@ package final class WebPushAPI: Sendable {
 
     /// Checks the token, and that the subscription takes messages of its key.
     private func checkSender(
-        _ fields: HTTPFields, _ subscription: WebPushSubscription, _ tokens: VAPIDTokens
+        _ fields: HTTPFields, _ target: EndpointTarget, _ tokens: VAPIDTokens
     ) throws(Refusal) {
-        let key: [UInt8]?
-        do throws(VAPIDFault) {
-            let now = Double(clock.machineTime.milliseconds) / 1000
-            key = try tokens.key(of: fields, toEndpoint: subscription.digest, now: now)
-        } catch {
-            throw .status(403, error.detail)
-        }
-        guard let required = subscription.vapid else { return }
+        let key = try key(of: fields, toEndpoint: target.digest, tokens)
+        guard let required = target.vapid else { return }
         guard let key else {
             throw .status(401, "This subscription takes messages with a token alone: Authorization: vapid (RFC 8292).")
         }
@@ -230,8 +285,21 @@ package final class WebPushAPI: Sendable {
         }
     }
 
+    /// Checks the token.
+    /// - Returns: its key; nil if the request has no token.
+    func key(
+        of fields: HTTPFields, toEndpoint digest: [UInt8], _ tokens: VAPIDTokens
+    ) throws(Refusal) -> [UInt8]? {
+        do throws(VAPIDFault) {
+            return try tokens.key(
+                of: fields, toEndpoint: digest, now: Double(clock.machineTime.milliseconds) / 1000)
+        } catch {
+            throw .status(403, error.detail)
+        }
+    }
+
     /// What a sender is told. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
-    private static func refusal(_ rejection: Rejection) -> Refusal {
+    static func refusal(_ rejection: Rejection) -> Refusal {
         switch rejection.reason {
         case .unregistered, .expiredToken, .badDeviceToken: .noEndpoint
         case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint.")

@@ -22,6 +22,22 @@ package struct WebPushLimits: Sendable, Hashable {
     /// their endpoints once. Beyond this rate nothing is looked up for the address.
     package var guessesPerAddress = Rate(burst: 500, perSecond: 20)
 
+    /// The rate of messages to one device token of a relay's URL, as to an endpoint.
+    package var relayedPerToken = Rate(burst: 100, perSecond: 10)
+
+    /// The rate of messages of one address to the relay's URL. Nobody has to authenticate there, and the publisher's key pays. A
+    /// server with 100,000 active users of one app sends some 50 a second.
+    package var relayedPerAddress = Rate(burst: 2000, perSecond: 200)
+
+    /// The rate of all messages to an app's relay's URL: far below what an upstream takes, and what its other notifications need.
+    package var relayedPerApp = Rate(burst: 10_000, perSecond: 2000)
+
+    /// When to send again if the upstream has too much and does not say for how long, in seconds.
+    static let retryAfterBusy = 60
+
+    /// When to send again to an endpoint whose grant is suspended, in seconds. A person has suspended it, and lifts it.
+    static let retryAfterSuspended = 3600
+
     /// How long a request may take to arrive, and how long a client may leave an answer unread. A message has 4 KB.
     static let requests = RequestLimits(request: .seconds(10), answer: .seconds(10))
 

@@ -1,6 +1,7 @@
 import Connections
 import Delivery
 import NIOCore
+import Notifications
 import Rates
 import Synchronization
 
@@ -9,11 +10,17 @@ final class WebPushRates: Sendable {
     private let endpoints: Mutex<RateTable<[UInt8]>>
     private let addresses: Mutex<RateTable<PeerAddress>>
     private let guesses: Mutex<RateTable<PeerAddress>>
+    private let relayTokens: Mutex<RateTable<[UInt8]>>
+    private let relayAddresses: Mutex<RateTable<PeerAddress>>
+    private let relayApps: Mutex<RateTable<AppID>>
 
     init(_ limits: WebPushLimits) {
         endpoints = Mutex(RateTable(limits.messagesPerEndpoint))
         addresses = Mutex(RateTable(limits.requestsPerAddress))
         guesses = Mutex(RateTable(limits.guessesPerAddress))
+        relayTokens = Mutex(RateTable(limits.relayedPerToken))
+        relayAddresses = Mutex(RateTable(limits.relayedPerAddress))
+        relayApps = Mutex(RateTable(limits.relayedPerApp))
     }
 
     /// A limit that was exceeded.
@@ -25,13 +32,11 @@ final class WebPushRates: Sendable {
 
     /// Counts a request of an address. An address that has asked for too many endpoints that do not exist may send nothing.
     func excess(of address: PeerAddress, at now: Uptime) -> Excess? {
-        let now = now.nanoseconds
         let opens = guesses.withLock { $0.opens(address) }
-        if opens > now { return Excess(limit: .webPushGuessRate, retryAfter: Self.seconds(until: opens, now)) }
-        return addresses.withLock { table in
-            table.admits(address, at: now)
-                ? nil : Excess(limit: .webPushAddressRate, retryAfter: Self.seconds(until: table.opens(address), now))
+        if opens > now.nanoseconds {
+            return Excess(limit: .webPushGuessRate, retryAfter: Self.seconds(until: opens, now.nanoseconds))
         }
+        return Self.excess(of: address, addresses, .webPushAddressRate, now)
     }
 
     /// Counts a request for an endpoint that does not exist.
@@ -42,10 +47,28 @@ final class WebPushRates: Sendable {
     /// Counts a message to an endpoint that exists.
     /// - Parameter digest: the hash of the endpoint.
     func excess(ofEndpoint digest: [UInt8], at now: Uptime) -> Excess? {
+        Self.excess(of: digest, endpoints, .webPushEndpointRate, now)
+    }
+
+    /// Counts a message to a relay's URL.
+    /// - Parameters:
+    ///   - address: the sender's; nil if the system does not know it.
+    ///   - token: a hash of the device token.
+    func excess(ofRelay address: PeerAddress?, _ token: [UInt8], _ app: AppID, at now: Uptime) -> Excess? {
+        if let address, let excess = Self.excess(of: address, relayAddresses, .webPushRelayAddressRate, now) {
+            return excess
+        }
+        return Self.excess(of: token, relayTokens, .webPushRelayTokenRate, now)
+            ?? Self.excess(of: app, relayApps, .webPushRelayAppRate, now)
+    }
+
+    private static func excess<Key>(
+        of key: Key, _ table: borrowing Mutex<RateTable<Key>>, _ limit: Limit, _ now: Uptime
+    ) -> Excess? {
         let now = now.nanoseconds
-        return endpoints.withLock { table in
-            table.admits(digest, at: now)
-                ? nil : Excess(limit: .webPushEndpointRate, retryAfter: Self.seconds(until: table.opens(digest), now))
+        return table.withLock { table in
+            table.admits(key, at: now)
+                ? nil : Excess(limit: limit, retryAfter: seconds(until: table.opens(key), now))
         }
     }
 

@@ -13,3 +13,23 @@ extension String {
         return encoded
     }
 }
+
+extension StringProtocol {
+    /// The bytes of a part of a path (RFC 3986, 2.1): some clients write `=` and `+` as `%3D` and `%2B`. Nil if a percent sign is
+    /// not followed by two hexadecimal digits.
+    package var percentDecoded: [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value(of:)),
+                let low = rest.popFirst().flatMap(Hexadecimal.value(of:))
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+}

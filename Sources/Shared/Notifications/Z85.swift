@@ -12,7 +12,25 @@ package enum Z85 {
         return values
     }()
 
-    private static let groupDigits = 5
+    private static let (groupBytes, groupDigits) = (4, 5)
+
+    /// The text of bytes. Each length has one text.
+    package static func encoded(_ bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / groupBytes * groupDigits + groupDigits)
+        for start in stride(from: 0, to: bytes.count, by: groupBytes) {
+            let group = bytes[start..<min(start + groupBytes, bytes.count)]
+            // At most 2 to the power of 32.
+            var rest = group.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            var digits: [UInt8] = []
+            for _ in 0...group.count {
+                digits.append(alphabet[Int(rest % 85)])
+                rest /= 85
+            }
+            text += digits.reversed()
+        }
+        return text
+    }
 
     /// Whether a text stands for bytes: it has only digits, no group is too large, and the last group is not a single digit.
     package static func isEncoded(_ text: some Collection<UInt8>) -> Bool {

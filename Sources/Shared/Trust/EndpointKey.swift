@@ -37,6 +37,13 @@ package struct EndpointKey: Sendable {
         return EndpointID(Array(HMAC<SHA256>.authenticationCode(for: input, using: key)))
     }
 
+    /// Makes an endpoint that was never used.
+    /// - Returns: the random bytes that it is made from, and the hash by which the store finds it.
+    package func make(in environment: Environment) -> (seed: [UInt8], digest: [UInt8])? {
+        let seed = Self.makeSeed()
+        return endpoint(of: seed, in: environment).map { (seed, Self.digest(of: $0)) }
+    }
+
     /// The hash by which the store finds an endpoint. It needs no key, because nobody can try 2^256 endpoints.
     package static func digest(of endpoint: EndpointID) -> [UInt8] { Array(SHA256.hash(data: endpoint.bytes)) }
 }

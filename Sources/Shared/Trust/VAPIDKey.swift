@@ -1,4 +1,5 @@
 import Crypto
+package import Notifications
 
 /// The public keys by which application servers identify themselves (RFC 8292, 3.2).
 package enum VAPIDKey {
@@ -7,4 +8,17 @@ package enum VAPIDKey {
         // Why it is not, the caller cannot say either.
         bytes.count == 65 && bytes.first == 4 && (try? P256.Signing.PublicKey(x963Representation: bytes)) != nil
     }
+
+    /// Reads the member `vapid` of a wish for a subscription.
+    /// - Returns: nil if it is missing, or null.
+    /// - Throws: ``TrustError`` if it is there and is no key: ``rule`` says what it has to be.
+    package static func wished(in object: JSONObject) throws(TrustError) -> [UInt8]? {
+        guard let raw = object[raw: "vapid"], String(decoding: raw, as: UTF8.self) != "null" else { return nil }
+        guard let text = object[text: "vapid"], let key = Base64URL.decoded(Array(text.utf8)[...], .url), isValid(key)
+        else { throw TrustError(.malformed, rule) }
+        return key
+    }
+
+    package static let rule =
+        "The vapid key must be an uncompressed point on P-256 in base64url, 87 characters."
 }

@@ -22,7 +22,7 @@ package enum AccountRows {
             certificates: try rows(TeamCertificate.table),
             revokedDevices: Dictionary(revoked.map { ($0.device, $0.revoked) }, uniquingKeysWith: { $1 }),
             administrators: try rows(AdministratorCertificate.table), upstreams: try rows(AppUpstream.table),
-            grants: try rows(Grant.table))
+            webPush: try rows(AppWebPush.table), grants: try rows(Grant.table))
     }
 
     /// Writes all accounts of another store, except for the version and the number of the newest app, which each database
@@ -43,6 +43,7 @@ package enum AccountRows {
         for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
         for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
         for upstream in snapshot.upstreams.values { try write(.setUpstream(upstream)) }
+        for settings in snapshot.webPush.values { try write(.setWebPush(settings)) }
         for grant in snapshot.grants.values { try write(.createGrant(grant)) }
         for administrator in snapshot.administrators.values {
             // The moment is not stored.
@@ -101,7 +102,15 @@ package enum AccountRows {
                 """)
             let bundleID = upstream.place.bundleID
             if after.apps[bundleID] != before.apps[bundleID] { try update(after.apps[bundleID], transaction) }
-        case .removeUpstream(let place): try remove(place, transaction)
+        case .removeUpstream(let place): try remove(place, from: AppUpstream.table, transaction)
+        case .setWebPush(let settings):
+            let table = AppWebPush.table
+            try transaction.run(
+                """
+                INSERT INTO web_push_app (\(table.list)) VALUES (\(table.values(settings)))
+                ON CONFLICT (bundle_id, environment) DO UPDATE SET \(table.replacements())
+                """)
+        case .removeWebPush(let place): try remove(place, from: AppWebPush.table, transaction)
         case .createGrant(let grant, _): try insert(grant, Grant.table, transaction)
         case .changeGrant(let grant): try update(after.grants[grant.id], transaction)
         case .addGrantKey(let id, _), .addGrantClientKey(let id, _): try update(after.grants[id], transaction)
@@ -111,10 +120,12 @@ package enum AccountRows {
         }
     }
 
-    private static func remove(_ place: UpstreamPlace, _ transaction: any SQLTransaction) throws {
+    private static func remove<Row>(
+        _ place: UpstreamPlace, from table: Table<Row>, _ transaction: any SQLTransaction
+    ) throws {
         try transaction.run(
             """
-            DELETE FROM upstream
+            DELETE FROM \(.sql(table.name))
             WHERE bundle_id = \(place.bundleID.rawValue) AND environment = \(place.environment.column)
             """)
     }
@@ -176,7 +187,12 @@ package enum AccountRows {
                 if key.revoked != nil { try writeRevoked(key.publicKey, transaction) }
             }
         }
-        for place in before.upstreams.keys where after.upstreams[place] == nil { try remove(place, transaction) }
+        for place in before.upstreams.keys where after.upstreams[place] == nil {
+            try remove(place, from: AppUpstream.table, transaction)
+        }
+        for place in before.webPush.keys where after.webPush[place] == nil {
+            try remove(place, from: AppWebPush.table, transaction)
+        }
         for grant in before.grants.values where after.grants[grant.id] == nil {
             for table in ["gateway_grant", "grant_day", "grant_answer"] {
                 let column = table == "gateway_grant" ? "id" : "grant_id"

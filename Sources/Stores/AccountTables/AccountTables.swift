@@ -67,6 +67,15 @@ extension AppUpstream {
         Column("compares", type: .bool, \.compares))
 }
 
+extension AppWebPush {
+    static let table = Table<AppWebPush>(
+        "web_push_app", AppWebPush.init,
+        Column("bundle_id", "environment", type: .upstreamPlace, \.place),
+        Column("template", type: .webPushTemplate, \.template),
+        Column("relay_to", type: .bool, \.relaysTo),
+        Column("plain", type: .bool, \.isPlain))
+}
+
 extension Grant {
     static let table = Table<Grant>(
         "gateway_grant",
@@ -96,6 +105,30 @@ extension StoredHandle {
         Column("registered", type: .moment, \.registered),
         Column("made", type: .optional(.moment), \.firstRegistered),
         Column("ended_reason", "ended", "ended_noted", type: .optional(.handleEnd), \.end))
+}
+
+extension HandleEndpoint {
+    static let table = Table<HandleEndpoint>(
+        "handle_endpoint", HandleEndpoint.init,
+        Column("handle", type: .handle, \.handle),
+        Column("name", type: .anyText, \.name),
+        Column("seed", type: .bytes, \.seed),
+        Column("digest", type: .bytes, \.digest),
+        Column("vapid", type: .optional(.bytes), \.vapid))
+}
+
+extension KeptBody {
+    static let table = Table<KeptBody>(
+        "web_push_body",
+        { digest, owner, _, body, expires, isFetched in
+            KeptBody(digest: digest, owner: owner, body: body, expires: expires, isFetched: isFetched)
+        },
+        Column("digest", type: .bytes, \.digest),
+        Column("owner", type: .bytes, \.owner),
+        Column("bytes", type: .smallNumber, \.body.count),
+        Column("body", type: .bytes, \.body),
+        Column("expires", type: .moment, \.expires),
+        Column("fetched", type: .bool, \.isFetched))
 }
 
 extension GrantInvitation {
@@ -252,6 +285,11 @@ extension ColumnType<AppUpstream.Credentials> {
             default: return nil
             }
         })
+}
+
+extension ColumnType<WebPushTemplate> {
+    static let webPushTemplate = mapping(
+        .bytes, to: { Array($0.document.text.utf8) }, from: { try? WebPushTemplate(text: $0) })
 }
 
 extension ColumnType<UInt64> {

@@ -81,11 +81,16 @@ package final class CachedGrantStore: GrantStore {
 
     // MARK: Changes of handles
 
-    package func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError) {
+    package func put(
+        _ handles: [StoredHandle],
+        limit: Int,
+        code: UsedCode?,
+        endpoint: HandleEndpoint?,
+    ) async throws(StoreError) -> HandleEndpoint? {
         try await change({ memory in
             for stored in handles { memory.forget(stored.handle) }
         }) { () async throws(StoreError) in
-            try await inner.put(handles, limit: limit, code: code)
+            try await inner.put(handles, limit: limit, code: code, endpoint: endpoint)
         }
     }
 

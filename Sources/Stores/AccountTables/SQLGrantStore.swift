@@ -11,12 +11,18 @@ package struct SQLGrantStore: GrantStore {
 
     // MARK: Handles
 
-    package func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError) {
+    package func put(
+        _ handles: [StoredHandle],
+        limit: Int,
+        code: UsedCode?,
+        endpoint: HandleEndpoint?,
+    ) async throws(StoreError) -> HandleEndpoint? {
         // All nodes lock the rows in the same order, so that two never wait for each other.
         let handles = handles.sorted { $0.grant < $1.grant }
-        try await database.write { transaction in
+        return try await database.write { transaction in
             if let code { try Self.use(code, transaction) }
             for stored in handles { try Self.put(stored, limit: limit, transaction) }
+            return try endpoint.map { try Self.put($0, transaction) }
         }
     }
 
@@ -51,7 +57,10 @@ package struct SQLGrantStore: GrantStore {
         let isCounted = try transaction.run(
             "UPDATE handle_count SET handles = handles + 1 WHERE grant_id = \(grant) AND handles < \(limit)")
         guard isCounted == 1 else { throw StoreError.tooManyHandles(limit) }
-        guard try transaction.run("\(update) AND ended IS NOT NULL") == 0 else { return }
+        guard try transaction.run("\(update) AND ended IS NOT NULL") == 0 else {
+            // Its endpoints have ended with it, also if a node of the release before has ended it.
+            return try Self.removeEndpoints(of: stored.handle, transaction)
+        }
         // Another node may have stored the same handle while this one waited for the lock.
         guard try transaction.run("\(update) AND ended IS NULL") == 0 else {
             return try countDown(stored.grant, transaction)
@@ -101,7 +110,9 @@ package struct SQLGrantStore: GrantStore {
                 RETURNING grant_id
                 """
             ) { $0.text(0).flatMap(GrantID.init(rawValue:)) }
-            if let grant = ended.first ?? nil { try Self.countDown(grant, transaction) }
+            guard let grant = ended.first ?? nil else { return }
+            try Self.countDown(grant, transaction)
+            try Self.removeEndpoints(of: handle, transaction)
         }
     }
 
@@ -129,12 +140,14 @@ package struct SQLGrantStore: GrantStore {
                     try transaction.run("DELETE FROM handle WHERE handle = \(handle.bytes) AND \(isForgotten)")
                     continue
                 }
-                ended[grant, default: 0] += try transaction.run(
+                let count = try transaction.run(
                     """
                     UPDATE handle SET ended_reason = \(Rejection.Reason.unregistered.rawValue),
                         ended = registered + \(Int64(clamping: sweep.age)), ended_noted = \(sweep.now.column)
                     WHERE handle = \(handle.bytes) AND \(isAged)
                     """)
+                ended[grant, default: 0] += count
+                if count > 0 { try Self.removeEndpoints(of: handle, transaction) }
             }
             // All nodes lock the rows in the same order, so that two never wait for each other.
             for (grant, count) in ended.sorted(by: { $0.key < $1.key }) where count > 0 {

@@ -186,3 +186,20 @@ extension PostgresSchema {
         """,
     ]
 }
+
+extension PostgresSchema {
+    static let webPushSettings: [StaticString] = [
+        // What Web Push does with messages to an app's phones. template: JSON. relay_to: whether the app has the relay's URL. A
+        // node of the release before has no relay's URL, and leaves the row of an app that it deletes.
+        """
+        CREATE TABLE carillon.web_push_app (
+            bundle_id text NOT NULL,
+            environment smallint NOT NULL,
+            template bytea NOT NULL,
+            relay_to boolean NOT NULL,
+            plain boolean NOT NULL,
+            PRIMARY KEY (bundle_id, environment)
+        )
+        """
+    ]
+}

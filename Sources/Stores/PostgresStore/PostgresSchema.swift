@@ -14,7 +14,8 @@ enum PostgresSchema {
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
         upstreams,
         grants, broadcastsOfApps, lateStatements, usedInvitations, keptNotifications, handleAges,
-        sealedHeldNotifications, webPushSubscriptions, usedGrantInvitations,
+        sealedHeldNotifications, webPushSubscriptions, usedGrantInvitations, webPushSettings,
+        webPushToPhones,
     ]
 
     /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go

@@ -18,6 +18,8 @@ package final class PostgresStore: Sendable {
     let writers: [PostgresConnection]
     let readers: [PostgresConnection]
     package let grantStore: any GrantStore
+    package let handleEndpoints: any HandleEndpoints
+    package let webPushBodies: any WebPushBodyStore
     let accounts: AccountsFeed
     let sealed: SealedSecrets
     let journal: MailboxJournal
@@ -144,7 +146,10 @@ package final class PostgresStore: Sendable {
         self.control = control
         writers = (0..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
         readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
-        grantStore = SQLGrantStore(PostgresDatabase(writers: writers, readers: readers))
+        let database = PostgresDatabase(writers: writers, readers: readers)
+        let grants = SQLGrantStore(database)
+        (grantStore, handleEndpoints) = (grants, grants)
+        webPushBodies = SQLBodyStore(database)
     }
 
     /// - Parameter isForReading: whether the connection changes nothing that has to survive a crash.

@@ -53,6 +53,12 @@ enum SQLiteSchema {
         migrator.registerMigration("used grant invitations") { database in
             try database.execute(sql: usedGrantInvitations)
         }
+        migrator.registerMigration("web push settings") { database in
+            try database.execute(sql: webPushSettings)
+        }
+        migrator.registerMigration("web push to phones") { database in
+            try database.execute(sql: webPushToPhones)
+        }
         return migrator
     }
 
@@ -453,6 +459,49 @@ enum SQLiteSchema {
             grant_id TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX used_grant_invitation_by_expiry ON used_grant_invitation (expires);
+        """
+
+    private static let webPushSettings = """
+        -- What Web Push does with messages to an app's phones. template: JSON. relay_to: whether the app has the relay's URL.
+        CREATE TABLE web_push_app (
+            bundle_id TEXT NOT NULL,
+            environment INTEGER NOT NULL,
+            template BLOB NOT NULL,
+            relay_to INTEGER NOT NULL,
+            plain INTEGER NOT NULL,
+            PRIMARY KEY (bundle_id, environment)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let webPushToPhones = """
+        -- name, seed, digest, vapid: as in the table web_push_subscription. A handle takes its endpoints along.
+        CREATE TABLE handle_endpoint (
+            handle BLOB NOT NULL REFERENCES handle (handle) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            seed BLOB NOT NULL,
+            digest BLOB NOT NULL,
+            vapid BLOB,
+            PRIMARY KEY (handle, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX handle_endpoint_by_digest ON handle_endpoint (digest);
+
+        -- Bodies of messages that did not fit into a notification. digest: SHA-256 of what the URL has. owner: the digest of
+        -- the endpoint, or a hash of a relay's token. bytes: of the body. fetched: 0 or 1.
+        CREATE TABLE web_push_body (
+            digest BLOB PRIMARY KEY,
+            owner BLOB NOT NULL,
+            bytes INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            expires INTEGER NOT NULL,
+            fetched INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX web_push_body_by_owner ON web_push_body (owner, bytes);
+        CREATE INDEX web_push_body_by_expiry ON web_push_body (expires);
+        -- The bytes of all bodies together, in one row or none.
+        CREATE TABLE web_push_body_total (
+            id INTEGER PRIMARY KEY,
+            bytes INTEGER NOT NULL
+        ) STRICT;
         """
 
     private static let administrators = """

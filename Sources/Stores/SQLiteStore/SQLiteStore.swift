@@ -29,6 +29,8 @@ package final class SQLiteStore: Sendable {
     let connections: any DatabaseWriter
     let commits: GroupCommit
     package let grantStore: any GrantStore
+    package let handleEndpoints: any HandleEndpoints
+    package let webPushBodies: any WebPushBodyStore
     let mailboxVersions: VersionCounter
     /// Whether a mailbox may hold more than one notification. Once true, it stays so until the next start.
     let hasKept: Atomic<Bool>
@@ -172,7 +174,11 @@ package final class SQLiteStore: Sendable {
             connections, maximumPendingItems: maximumPendingItems,
             maximumLogBytes: DatabaseOpening.maximumLogBytes, files: files?.database,
             ended: { writing.transactionEnded() })
-        grantStore = CachedGrantStore(SQLGrantStore(SQLiteDatabase(connections, commits: commits)))
+        let database = SQLiteDatabase(connections, commits: commits)
+        let grants = SQLGrantStore(database)
+        grantStore = CachedGrantStore(grants)
+        handleEndpoints = grants
+        webPushBodies = SQLBodyStore(database)
     }
 
     /// Reads on a connection for readers.

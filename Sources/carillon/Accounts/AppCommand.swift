@@ -12,6 +12,7 @@ struct AppCommand: AsyncParsableCommand {
             Create.self, Change.self, Keep.self, ListCommand<ManagementMessages.App>.self,
             ShowCommand<ManagementMessages.App>.self,
             RemoveCommand<ManagementMessages.App>.self, AppUpstreamCommand.self,
+            AppWebPushCommand.self,
         ])
 
     struct Create: AsyncParsableCommand {

@@ -35,8 +35,9 @@ struct GrantCommand: AsyncParsableCommand {
 
         func validate() throws { try limits.check(from: 1) }
 
-        func message(_ publicKey: String?) throws -> ManagementMessages.NewGrant {
-            var grant = ManagementMessages.NewGrant(bundleID: bundleID, name: name, publicKey: publicKey)
+        func message(_ publicKey: String?, webPush: Bool? = nil) throws -> ManagementMessages.NewGrant {
+            var grant = ManagementMessages.NewGrant(
+                bundleID: bundleID, name: name, publicKey: publicKey, webPush: webPush)
             try limits.set(&grant.limits)
             return grant
         }
@@ -134,11 +135,18 @@ struct GrantCommand: AsyncParsableCommand {
             abstract: "Make a grant for an instance.",
             discussion: """
                 With --out, a new key is written to a file, once; give it to the instance. With --public-key the instance \
-                keeps its key, and gives you the public half.
+                keeps its key, and gives you the public half. With --web-push there is no key: for the phones of your own app, \
+                to which everybody's servers send over Web Push.
                 """)
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var grant: NewGrant
+
+        @Flag(
+            name: .customLong("web-push"),
+            help:
+                "Without a key: with the client key the app makes endpoints of Web Push, and whoever has one may send.")
+        var webPush = false
 
         @Option(help: "The folder for AuthKey_<key ID>.p8.")
         var out: String?
@@ -148,12 +156,17 @@ struct GrantCommand: AsyncParsableCommand {
         var publicKey: String?
 
         func validate() throws {
-            guard (out == nil) != (publicKey == nil) else {
-                throw ValidationError("Give either --out, the folder for a new key, or --public-key.")
+            guard [out != nil, publicKey != nil, webPush].count(where: { $0 }) == 1 else {
+                throw ValidationError("Give one of --out, the folder for a new key, --public-key, and --web-push.")
             }
         }
 
         func run() async throws {
+            if webPush {
+                return report(
+                    try await common.management().ask(.POST, "/v1/grants", grant.message(nil, webPush: true)), path: nil
+                )
+            }
             if let publicKey {
                 return report(try await register(try NewKeyFile.publicKey(in: publicKey)), path: nil)
             }
@@ -161,7 +174,7 @@ struct GrantCommand: AsyncParsableCommand {
             let (made, path) = try await file.fill(with: key) {
                 try await register(key.publicKey)
             } keyID: {
-                $0.keyID
+                $0.keyID ?? ""
             }
             report(made, path: path)
         }
@@ -171,26 +184,26 @@ struct GrantCommand: AsyncParsableCommand {
         }
 
         private func report(_ made: ManagementMessages.GrantMade, path: String?) {
-            let key = path.map { "\nkey file    \($0)" } ?? ""
+            let keys = [made.keyID.map { "key ID      \($0)" }, path.map { "key file    \($0)" }].compactMap { $0 }
+            let lines =
+                made.keyID == nil
+                ? ["Made the grant \(made.grant). The app needs:"]
+                : ["Made the grant \(made.grant). The instance needs:", "team ID     \(made.teamID)"] + keys
             common.output.print(
                 Made(
                     grant: made.grant, teamID: made.teamID, keyID: made.keyID, path: path, clientKey: made.clientKey,
-                    bundleID: made.bundleID),
-                """
-                Made the grant \(made.grant). The instance needs:
-                team ID     \(made.teamID)
-                key ID      \(made.keyID)\(key)
-                client key  \(made.clientKey)
-                """)
+                    bundleID: made.bundleID, webPush: made.webPush),
+                (lines + ["client key  \(made.clientKey)"]).joined(separator: "\n"))
         }
 
         private struct Made: Encodable {
             let grant: String
             let teamID: String
-            let keyID: String
+            let keyID: String?
             let path: String?
             let clientKey: String
             let bundleID: String
+            let webPush: Bool?
         }
     }
 
@@ -262,7 +275,8 @@ extension ManagementMessages.Grant: RemovableItem {
             limits.expires.map { "until \(shown($0))" },
         ].compactMap { $0 }.joined(separator: ", ")
         return [
-            grant, name, bundleID, state, limited.isEmpty ? "no limits" : limited, "\(handles) handles",
+            grant, name, bundleID, webPush == true ? "web push" : nil, state, limited.isEmpty ? "no limits" : limited,
+            "\(handles) handles",
             limits.registration == GrantRegistration.code.rawValue ? "registration by code" : nil,
             answers.isEmpty ? "nothing sent" : "sent: \(answers)",
         ].compactMap { $0 }.joined(separator: "  ")

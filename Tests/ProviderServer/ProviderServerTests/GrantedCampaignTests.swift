@@ -31,7 +31,9 @@ import Testing
                     "development": [
                         "url": .string("https://127.0.0.1:\(try gateway.port(\.provider))"),
                         "authority": .string(try String(contentsOfFile: gateway.description.ca, encoding: .utf8)),
-                        "key": ["keyID": .string(grant.keyID), "privateKey": .string(key.pemRepresentation)],
+                        "key": [
+                            "keyID": .string(try #require(grant.keyID)), "privateKey": .string(key.pemRepresentation),
+                        ],
                     ]
                 ],
             ]

@@ -29,7 +29,8 @@ struct ManagementMessagesTests {
         Messages.Behaviour.self, Messages.ChangedDevice.self, Messages.NewDevice.self, Messages.Device.self,
         Messages.DeviceApp.self,
         Messages.NewUpstream.self, Messages.NewCredentials.self, Messages.Upstream.self,
-        Messages.Upstream.Credentials.self, Messages.UpstreamRefusal.self,
+        Messages.NewAppWebPush.self, Messages.AppWebPush.self, Messages.Upstream.Credentials.self,
+        Messages.UpstreamRefusal.self,
     ]
 
     /// The bodies and answers that are described by a schema alone.

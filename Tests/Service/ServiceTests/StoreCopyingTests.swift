@@ -105,6 +105,7 @@
                 .createKey(key),
                 .setUpstream(
                     AppUpstream(place: place, url: "https://h", credentials: .certificate, sealedCredentials: [3])),
+                .setWebPush(AppWebPush(place: place, template: .tootRelay, relaysTo: true, isPlain: false)),
                 .createCertificate(certificate), .revokeDevice(revoked, at: moment),
                 .createAdministrator(administrator, at: later(1)),
                 .revokeAdministrator(administrator.serial, at: later(4)),
@@ -193,6 +194,7 @@
             try await store.grantStore.end(
                 handles[3].handle,
                 HandleEnd(reason: .unregistered, moment: Timestamp(milliseconds: .max), noted: later(4)))
+            try await fillPhones(store, handles)
             let count = GrantCount(grant: grant.id, sent: 5, answers: ["200": 4, "Unregistered": 1])
             _ = try await store.grantStore.add([count], on: 20_000)
             try await store.grantStore.invite(
@@ -200,6 +202,22 @@
                     digest: [3, 4], bundleID: bundleID, name: "In\u{0}vited", limits: limits,
                     expires: Timestamp(milliseconds: .max)), at: moment)
             try await fillUsedCodes(store, grant)
+        }
+
+        /// More than a page of endpoints, and of bodies that wait for phones.
+        private func fillPhones(_ store: any CopyableStore, _ handles: [StoredHandle]) async throws {
+            for (number, stored) in handles.enumerated() where number != 3 {
+                let endpoint = HandleEndpoint(
+                    handle: stored.handle, name: "a\u{0}\(number)", seed: [1], digest: [UInt8(number)],
+                    vapid: number == 5 ? [4, 5] : nil)
+                try await store.grantStore.put([stored], limit: 1000, code: nil, endpoint: endpoint)
+            }
+            for number in 0..<210 as Range<UInt8> {
+                let body = KeptBody(
+                    digest: [number], owner: [number / 90], body: [number, 7], expires: Timestamp(milliseconds: .max))
+                try await store.webPushBodies.keep(body, at: moment)
+            }
+            try await store.webPushBodies.fetched([7], at: moment)
         }
 
         /// A used invitation, and more than a page of used codes.
@@ -224,6 +242,8 @@
             lines += try await grants.grantInvitations(at: moment).map { "\($0)" }
             lines += try await grants.usedGrantInvitations(after: nil, limit: 10).map { "\($0)" }
             lines += try await grants.usedCodes(after: nil, limit: 1000).map { "\($0)" }
+            lines += try await store.handleEndpoints.endpoints(after: nil, limit: 1000).map { "\($0)" }
+            lines += try await store.webPushBodies.bodies(after: nil, limit: 1000).map { "\($0)" }
             let answers = try await grants.answers().map { "\($0.key) \($0.value.sorted { $0.key < $1.key })" }
             return try await lines + answers.sorted() + ["\(grants.sent(on: 20_000)) \(grants.handleCounts())"]
         }

@@ -12,6 +12,8 @@ extension ForwardingStore {
     package var knownRegistrations: any KnownRegistrations { inner.knownRegistrations }
     package var broadcastChannels: any Channels { inner.broadcastChannels }
     package var grantStore: any GrantStore { inner.grantStore }
+    package var handleEndpoints: any HandleEndpoints { inner.handleEndpoints }
+    package var webPushBodies: any WebPushBodyStore { inner.webPushBodies }
     package func trouble() async -> StoreError? { await inner.trouble() }
     package func close() async { await inner.close() }
 

@@ -8,6 +8,8 @@ extension StoreContract {
         Promise("an upstream reads back as it was", upstreamReadsBack),
         Promise("an upstream replaces the one before, in its environment only", replacesUpstream),
         Promise("an upstream needs its app, and ends with it", upstreamNeedsApp),
+        Promise("settings of Web Push read back as they were, and end with their app", webPushReadsBack),
+        Promise("one app of each environment has the relay's URL", oneRelay),
     ]
 
     private static func upstream(
@@ -69,5 +71,55 @@ extension StoreContract {
         #expect(accounts.upstreams.keys.map(\.bundleID) == [other])
         #expect(
             try await ports.accounts.apply(.deleteTeam(Samples.team().id, at: Samples.moment)).upstreams.isEmpty)
+    }
+
+    private static func settings(
+        _ bundleID: BundleID, _ environment: Environment = .production, relaysTo: Bool = false, isPlain: Bool = false,
+        template: WebPushTemplate = .usual,
+    ) -> AppWebPush {
+        AppWebPush(
+            place: UpstreamPlace(bundleID: bundleID, environment: environment), template: template, relaysTo: relaysTo,
+            isPlain: isPlain)
+    }
+
+    @Sendable
+    private static func webPushReadsBack(_ ports: Ports) async throws {
+        await expectFailure(.missing) {
+            _ = try await ports.accounts.apply(.setWebPush(settings(try Samples.bundleID("com.example.missing"))))
+        }
+        let (one, other) = (try await bundleID(ports), try await bundleID(ports, "com.example.other"))
+        let template = try WebPushTemplate(
+            text: Array(#"{"aps":{"alert":"é\u0000🎺"},"n":1.10e2,"b":{"$webPush":"body","as":"z85"}}"#.utf8))
+        let first = settings(one, relaysTo: true, template: template)
+        let all = [first, settings(one, .development, isPlain: true), settings(other, template: .tootRelay)]
+        for settings in all { _ = try await ports.accounts.apply(.setWebPush(settings)) }
+        let expected = Dictionary(uniqueKeysWithValues: all.map { ($0.place, $0) })
+        #expect(ports.accounts.current.webPush == expected)
+        #expect(ports.accounts.current.webPush[first.place]?.template.document.text == template.document.text)
+        let version = ports.accounts.current.version
+        #expect(try await ports.accounts.apply(.setWebPush(first)).version == version)
+        let removed = try await ports.accounts.apply(.removeWebPush(all[1].place))
+        #expect(removed.webPush[all[1].place] == nil && removed.webPush.count == 2)
+        await expectFailure(.missing) { _ = try await ports.accounts.apply(.removeWebPush(all[1].place)) }
+        let accounts = try await ports.accounts.apply(.deleteApp(one, at: Samples.moment))
+        #expect(accounts.webPush == [all[2].place: all[2]] && accounts.relay(in: .production) == nil)
+        #expect(try await ports.accounts.apply(.deleteTeam(Samples.team().id, at: Samples.moment)).webPush.isEmpty)
+    }
+
+    @Sendable
+    private static func oneRelay(_ ports: Ports) async throws {
+        let (one, other) = (try await bundleID(ports), try await bundleID(ports, "com.example.other"))
+        _ = try await ports.accounts.apply(.setWebPush(settings(one, relaysTo: true)))
+        await expectFailure(.conflict) {
+            _ = try await ports.accounts.apply(.setWebPush(settings(other, relaysTo: true)))
+        }
+        // The app itself may change its settings, and the other environment has a relay of its own.
+        _ = try await ports.accounts.apply(.setWebPush(settings(one, relaysTo: true, isPlain: true)))
+        _ = try await ports.accounts.apply(.setWebPush(settings(other, .development, relaysTo: true)))
+        #expect(ports.accounts.current.relay(in: .production)?.place.bundleID == one)
+        #expect(ports.accounts.current.relay(in: .development)?.place.bundleID == other)
+        _ = try await ports.accounts.apply(.setWebPush(settings(one)))
+        let accounts = try await ports.accounts.apply(.setWebPush(settings(other, relaysTo: true)))
+        #expect(accounts.relay(in: .production)?.place.bundleID == other)
     }
 }

@@ -28,6 +28,8 @@ package struct StoreContract: Sendable {
         package var attemptNumbers: any AttemptNumbers
         package var held: any HeldPushes
         package var grants: any GrantStore
+        package var endpoints: any HandleEndpoints
+        package var bodies: any WebPushBodyStore
         /// Called when the check is over.
         let close: @Sendable () async -> Void
 
@@ -43,6 +45,8 @@ package struct StoreContract: Sendable {
             attemptNumbers = store
             held = store
             grants = store.grantStore
+            endpoints = store.handleEndpoints
+            bodies = store.webPushBodies
             close = { await store.close() }
         }
     }
@@ -83,7 +87,7 @@ package struct StoreContract: Sendable {
         + secretPromises
         + invitationPromises
         + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises + channelPromises + grantPromises
-        + grantKeyPromises + handleAgePromises
+        + grantKeyPromises + handleAgePromises + endpointPromises + bodyPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 

@@ -13,7 +13,7 @@ struct TestInstance: Sendable {
     init(_ made: ManagementMessages.GrantMade, key: P256.Signing.PrivateKey) {
         grant = made.grant
         clientKey = made.clientKey
-        provider = Provider(teamID: made.teamID, keyID: made.keyID, key: key)
+        provider = Provider(teamID: made.teamID, keyID: made.keyID ?? "", key: key)
     }
 
     /// A provider token of the grant.

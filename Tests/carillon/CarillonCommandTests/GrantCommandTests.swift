@@ -52,6 +52,20 @@ import Testing
         }
     }
 
+    @Test func `A grant for Web Push has a client key and no other`() async throws {
+        let made = try await carillon("grant", "create", "--bundle-id", bundleID, "--name", "phones", "--web-push")
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.object?.keys == ["bundleID", "clientKey", "grant", "teamID", "webPush"])
+        let grant = try #require(made.object?["grant"]?.text)
+        let shown = try await carillon("grant", "show", grant)
+        #expect(shown.object?["webPush"] == .bool(true) && shown.object?["keyID"] == nil)
+        for more in ["--out", "--public-key"] {
+            let both = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "x", "--web-push", more, "x")
+            #expect(both.status == 64 && both.errors.contains("Give one of"), "\(both.errors)")
+        }
+    }
+
     @Test func `Encrypted payloads have the form that an option names`() async throws {
         try await withTemporaryFolder { folder in
             func made(_ form: String...) async throws -> (grant: String?, errors: String) {

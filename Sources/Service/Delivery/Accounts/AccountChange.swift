@@ -30,6 +30,9 @@ package enum AccountChange: Sendable, Hashable {
     /// Sets or replaces the upstream of an app in an environment. The app then keeps one notification.
     case setUpstream(AppUpstream)
     case removeUpstream(UpstreamPlace)
+    /// Sets or replaces what Web Push does with the messages of an app in an environment.
+    case setWebPush(AppWebPush)
+    case removeWebPush(UpstreamPlace)
     /// Creates a grant, unless that many others are not revoked.
     case createGrant(Grant, limit: Int = GrantRules.usualGrants)
     /// Replaces the name, the limits and the suspension of the grant with this identifier.
@@ -119,6 +122,11 @@ extension AccountsSnapshot {
         case .removeUpstream(let place):
             guard upstreams[place] != nil else { throw .missingUpstream(place) }
             next.upstreams[place] = nil
+        case .setWebPush(let settings):
+            guard try next.set(settings) else { return nil }
+        case .removeWebPush(let place):
+            guard webPush[place] != nil else { throw .missingWebPush(place) }
+            next.webPush[place] = nil
         case .createGrant(let grant, let limit): try next.add(grant, limit: limit)
         case .changeGrant(let grant):
             guard try next.change(grant) else { return nil }
@@ -172,6 +180,18 @@ extension AccountsSnapshot {
             app.keep = 1
             insert([app])
         }
+        return true
+    }
+
+    /// - Returns: false if the app has these settings already.
+    private mutating func set(_ settings: AppWebPush) throws(StoreError) -> Bool {
+        let place = settings.place
+        _ = try known(place.bundleID)
+        if settings.relaysTo, let other = relay(in: place.environment), other.place != place {
+            throw .otherRelay(other.place)
+        }
+        guard webPush[place] != settings else { return false }
+        webPush[place] = settings
         return true
     }
 
@@ -230,6 +250,22 @@ extension StoreError {
     package static func forwardedAppKeepsOne(_ bundleID: BundleID) -> StoreError {
         StoreError(
             .conflict, "The app \(bundleID) has an upstream, so it keeps 1: the upstream keeps its notifications.")
+    }
+
+    /// A relay's URL does not name the app, so only one app of each environment can have it.
+    package static func otherRelay(_ place: UpstreamPlace) -> StoreError {
+        StoreError(
+            .conflict,
+            "The app \(place.bundleID) has the relay's URL in the \(place.environment.rawValue) environment, and only one app "
+                + "of each environment can have it: carillon app web-push set without --relay-to takes it from that app."
+        )
+    }
+
+    /// The app has no settings of Web Push in the environment.
+    package static func missingWebPush(_ place: UpstreamPlace) -> StoreError {
+        StoreError(
+            .missing,
+            "The app \(place.bundleID) has no settings of Web Push in the \(place.environment.rawValue) environment.")
     }
 
     /// The app has no upstream in the environment.

@@ -46,6 +46,11 @@ extension AccountsSnapshot {
 
     mutating func add(_ key: GrantProviderKey, to id: GrantID) throws(StoreError) {
         var grant = try unrevoked(id)
+        guard !grant.isForWebPush else {
+            throw StoreError(
+                .conflict,
+                "The grant \(id) is for Web Push alone and has no key: make another grant for the provider API.")
+        }
         try demandNew(key)
         guard grant.providerKeys.add(key) else { throw .twoGrantKeys("keys") }
         set(grant)

@@ -22,6 +22,14 @@ package struct AccountsSnapshot: Sendable, Hashable {
         var revokedDevices: [DeviceKey: Timestamp] = [:]
         var administrators: [CertificateSerial: AdministratorCertificate] = [:]
         var upstreams: [UpstreamPlace: AppUpstream] = [:]
+        var webPush: [UpstreamPlace: AppWebPush] = [:] {
+            didSet {
+                let relaying = webPush.values.filter(\.relaysTo).map { ($0.place.environment, $0) }
+                relays = Dictionary(relaying, uniquingKeysWith: { $1 })
+            }
+        }
+        /// The app of each environment that has the relay's URL.
+        private(set) var relays: [Environment: AppWebPush] = [:]
         var grants = GrantTable()
         var appsByID: [AppID: App] = [:]
         /// The apps that keep more than one notification.
@@ -43,6 +51,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
             keeping[app.id] = nil
             certificates = certificates.filter { $0.value.bundleID != app.bundleID }
             if !upstreams.isEmpty { upstreams = upstreams.filter { $0.key.bundleID != app.bundleID } }
+            if !webPush.isEmpty { webPush = webPush.filter { $0.key.bundleID != app.bundleID } }
             removeGrants(of: app.bundleID)
             for (id, key) in keys {
                 guard var bundleIDs = key.bundleIDs, bundleIDs.remove(app.bundleID) != nil else { continue }
@@ -72,6 +81,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         revokedDevices: [DeviceKey: Timestamp] = [:],
         administrators: [AdministratorCertificate] = [],
         upstreams: [AppUpstream] = [],
+        webPush: [AppWebPush] = [],
         grants: [Grant] = [],
     ) {
         var contents = Contents()
@@ -94,7 +104,9 @@ package struct AccountsSnapshot: Sendable, Hashable {
         contents.administrators = Dictionary(administrators.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         contents.upstreams = Dictionary(upstreams.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
         for app in apps { contents.insert(app) }
-        // A node of an earlier release leaves the grants of an app that it deletes.
+        // A node of an earlier release leaves the grants and the settings of Web Push of an app that it deletes.
+        let settings = webPush.filter { contents.apps[$0.place.bundleID] != nil }
+        contents.webPush = Dictionary(settings.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
         contents.grants = GrantTable(version: version)
         for var grant in grants where contents.apps[grant.bundleID] != nil {
             for key in grant.providerKeys.all { grant.revoked = grant.revoked ?? revocations[key.publicKey] }
@@ -160,6 +172,15 @@ extension AccountsSnapshot {
         get { box.contents.upstreams }
         set { change { $0.upstreams = newValue } }
     }
+
+    /// What Web Push does with the messages of apps. An app that is missing has the usual template and no more.
+    package internal(set) var webPush: [UpstreamPlace: AppWebPush] {
+        get { box.contents.webPush }
+        set { change { $0.webPush = newValue } }
+    }
+
+    /// The app that has the relay's URL in an environment.
+    package func relay(in environment: Environment) -> AppWebPush? { box.contents.relays[environment] }
 
     /// What instances may send through the gateway, also those that are suspended or revoked.
     package var grants: GrantTable { box.contents.grants }

@@ -75,6 +75,10 @@ package struct Grant: Sendable, Hashable {
     /// Its key with this identifier; nil if it has none or has ended it.
     package func providerKey(_ id: KeyID) -> GrantProviderKey? { providerKeys.all.first { $0.id == id } }
 
+    /// Whether it has a client key alone, and everybody's servers send to the endpoints of its handles. Its provider key is one whose
+    /// private half nobody has. So no node signs anybody in with it, also not one of an earlier release.
+    package var isForWebPush: Bool { limits.webPush ?? false }
+
     /// Whether its keys and its client keys are accepted.
     package var isActive: Bool { !isSuspended && revoked == nil }
 }

@@ -40,6 +40,9 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     /// How many handles it may have; nil for ``GrantLimits/usualHandles``.
     package var handles: Int?
 
+    /// Whether the grant is for the endpoints of Web Push alone: see ``Grant/isForWebPush``. Nil if it is not.
+    package var webPush: Bool?
+
     /// The largest number of handles of a grant whose limits name none: more users than nearly all instances have. A
     /// stolen client key cannot fill the store with it.
     package static let usualHandles = 100_000

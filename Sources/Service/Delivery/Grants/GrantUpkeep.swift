@@ -3,7 +3,7 @@ package import Storage
 import Synchronization
 
 /// Ends handles that were not registered for a long time, forgets those that have ended long ago, and removes grants that were
-/// revoked long ago. All times are the service's.
+/// revoked long ago, and bodies of Web Push that no phone can fetch any more. All times are the service's.
 package final class GrantUpkeep: Sendable {
     /// How often it looks, by the service's clock. A look reads the table of handles once: a third of a second for a million.
     package static let interval = Duration.seconds(3600)
@@ -11,6 +11,7 @@ package final class GrantUpkeep: Sendable {
     private static let changedTogether = 1000
 
     private let store: any GrantStore
+    private let bodies: (any WebPushBodyStore)?
     private let accounts: any Accounts
     private let clock: ServiceClock
     package let rules: GrantRules
@@ -21,8 +22,15 @@ package final class GrantUpkeep: Sendable {
     }
     private let state = Mutex(State())
 
-    package init(store: any GrantStore, accounts: any Accounts, clock: ServiceClock, rules: GrantRules) {
+    package init(
+        store: any GrantStore,
+        bodies: (any WebPushBodyStore)? = nil,
+        accounts: any Accounts,
+        clock: ServiceClock,
+        rules: GrantRules,
+    ) {
         self.store = store
+        self.bodies = bodies
         self.accounts = accounts
         self.clock = clock
         self.rules = rules
@@ -67,6 +75,7 @@ package final class GrantUpkeep: Sendable {
             let changed = try await store.sweep(sweep, after: last, limit: Self.changedTogether)
             last = changed.count < Self.changedTogether ? nil : changed.last
         } while last != nil && !Task.isCancelled
+        try await bodies?.removeExpired(at: now)
         let grants = accounts.current.grants
         guard grants.count > grants.unrevokedCount else { return }
         // Revocations have the machine's time.

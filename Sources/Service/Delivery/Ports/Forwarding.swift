@@ -107,6 +107,8 @@ package struct ForwardingShare: RawRepresentable, Sendable, Hashable {
     package init(rawValue: String) { self.rawValue = rawValue }
 
     package init(_ team: TeamID) { rawValue = "team " + team.rawValue }
+
+    package init(_ grant: GrantID) { rawValue = grant.rawValue }
 }
 
 /// How forwarding a notification ended.

@@ -11,8 +11,18 @@ package protocol GrantStore: Sendable {
     /// - Parameters:
     ///   - limit: the largest number of active handles of a grant.
     ///   - code: the code that counts once; nil if none is needed.
-    /// - Throws: ``StoreError/Code/conflict`` if a grant has that many others, or if the code was used before.
-    func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError)
+    ///   - endpoint: an endpoint of one of the handles; nil for none. If the handle has one of this name already, that one stays
+    ///     and gets the VAPID key, or none.
+    /// - Returns: the endpoint that is stored.
+    /// - Throws: ``StoreError/Code/conflict`` if a grant has that many others, if the code was used before, or if the handle has
+    ///   ``HandleEndpoint/maximumCount`` other endpoints.
+    @discardableResult
+    func put(
+        _ handles: [StoredHandle],
+        limit: Int,
+        code: UsedCode?,
+        endpoint: HandleEndpoint?,
+    ) async throws(StoreError) -> HandleEndpoint?
 
     /// Returns what is stored of a handle, if it is known without reading it; nil if it has to be read.
     func remembered(_ handle: Handle) -> StoredHandle?
@@ -125,6 +135,10 @@ extension GrantStore {
 
     package func put(_ handles: [StoredHandle], limit: Int) async throws(StoreError) {
         try await put(handles, limit: limit, code: nil)
+    }
+
+    package func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError) {
+        try await put(handles, limit: limit, code: code, endpoint: nil)
     }
 
     package func handleCounts() async throws(StoreError) -> [GrantID: Int] { try await handleCounts(of: nil) }

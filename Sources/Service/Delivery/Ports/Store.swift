@@ -17,6 +17,12 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, WebPush
     /// The handles of the gateway, and what its grants have sent.
     var grantStore: any GrantStore { get }
 
+    /// The endpoints of these handles.
+    var handleEndpoints: any HandleEndpoints { get }
+
+    /// What phones fetch.
+    var webPushBodies: any WebPushBodyStore { get }
+
     /// What the services of a store that several of them share use in addition; nil if only one service uses the store.
     var cluster: (any ClusterPorts)? { get }
 

@@ -1,3 +1,5 @@
+import Notifications
+
 /// A Web Push subscription of an app on a device: an endpoint leads to it, and it has a queue of messages.
 package struct WebPushSubscription: Sendable, Hashable {
     /// The app on the device, with the number of the subscription.
@@ -36,6 +38,14 @@ package struct WebPushSubscription: Sendable, Hashable {
 
     /// How long a name may be, in bytes of UTF-8: more than an account's address or a chat's identifier takes.
     package static let nameBytes = 1...100
+
+    package static func isName(_ name: String) -> Bool { nameBytes.contains(name.utf8.count) }
+
+    /// The name that the last part of a path has.
+    /// - Returns: nil if it is no name of a subscription.
+    package static func name(inPath part: some StringProtocol) -> String? {
+        part.percentDecoded.flatMap { String(validating: $0, as: UTF8.self) }.flatMap { isName($0) ? $0 : nil }
+    }
 
     /// How many subscriptions an app may have on a device: one for each chat of a busy person. It bounds what a device
     /// costs on disk, with ``MailboxBound/subscription`` 125 MiB for each app.

@@ -8,7 +8,8 @@ package typealias ManagementCall = Call<ManagementSender>
 /// The table of operations. docs/administration.md has the same list, and a test compares them.
 enum ManagementOperations {
     static let all: [ManagementOperation] =
-        system + service + teams + apps + upstreams + keys + certificates + devices + invitations + virtualDevices
+        system + service + teams + apps + upstreams + webPush + keys + certificates + devices + invitations
+        + virtualDevices
         + administrators + grants + grantHandles + grantInvitations + channels + broadcasts + fixtures + journal
         + release + log
         + reasons + rehearsals + clock

@@ -9,19 +9,27 @@ import Trust
 // Makes, changes, lists and revokes grants, and invites instances to make one.
 extension ManagementAPI {
     func createGrant(_ request: ManagementMessages.NewGrant) async throws -> ManagementMessages.GrantMade {
+        let isForWebPush = request.webPush ?? false
+        guard !isForWebPush || request.publicKey == nil else {
+            throw Problem.invalid("/publicKey", "A grant for Web Push has no key.")
+        }
         let made = request.publicKey == nil ? P256.Signing.PrivateKey() : nil
         let publicKey = try made?.publicKey ?? Self.publicKey(in: request.publicKey ?? "")
         let app = try app(ofGrant: request.bundleID)
+        var limits = try limits(request.limits, of: app.bundleID, GrantLimits())
+        limits.webPush = isForWebPush ? true : nil
         var random = SystemRandomNumberGenerator()
         let grant = Grant(
             id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: request.name,
             key: .random(using: &random), publicKey: Array(publicKey.x963Representation),
-            clientKey: GrantClientKey().text, limits: try limits(request.limits, of: app.bundleID, GrantLimits()),
+            clientKey: GrantClientKey().text, limits: limits,
             isSuspended: request.suspended ?? false, made: now)
         _ = try await accounts.apply(.createGrant(grant, limit: parts.grantUpkeep.rules.grants))
         return ManagementMessages.GrantMade(
-            grant: grant.id.rawValue, teamID: grant.team.rawValue, keyID: grant.key.rawValue,
-            clientKey: grant.clientKey, bundleID: grant.bundleID.rawValue, privateKey: made?.pemRepresentation)
+            grant: grant.id.rawValue, teamID: grant.team.rawValue, keyID: isForWebPush ? nil : grant.key.rawValue,
+            clientKey: grant.clientKey,
+            bundleID: grant.bundleID.rawValue, privateKey: isForWebPush ? nil : made?.pemRepresentation,
+            webPush: limits.webPush)
     }
 
     func changeGrant(
@@ -177,12 +185,13 @@ extension ManagementAPI {
     private func message(_ grant: Grant, _ use: Use) -> ManagementMessages.Grant {
         // The store has no key that cannot be read.
         let key = try? P256.Signing.PublicKey(x963Representation: grant.publicKey)
-        let limits = grant.limits
+        let (limits, hasKeys) = (grant.limits, !grant.isForWebPush)
         return ManagementMessages.Grant(
             grant: grant.id.rawValue, bundleID: grant.bundleID.rawValue, name: grant.name, teamID: grant.team.rawValue,
-            keyID: grant.key.rawValue, publicKey: key?.pemRepresentation ?? "", clientKey: grant.clientKey,
-            suspended: grant.isSuspended, made: grant.made.milliseconds, revoked: grant.revoked?.milliseconds,
-            keys: grant.providerKeys.all.map { Self.message($0, Self.provider) }
+            keyID: hasKeys ? grant.key.rawValue : nil, publicKey: hasKeys ? key?.pemRepresentation ?? "" : nil,
+            clientKey: grant.clientKey, webPush: limits.webPush, suspended: grant.isSuspended,
+            made: grant.made.milliseconds, revoked: grant.revoked?.milliseconds,
+            keys: (hasKeys ? grant.providerKeys.all.map { Self.message($0, Self.provider) } : [])
                 + grant.clientKeys.all.map { Self.message($0, Self.client) },
             handles: use.handles[grant.id] ?? 0, today: use.today[grant.id] ?? 0, sent: use.sent[grant.id] ?? [:],
             readable: limits.encrypted?.readable,

@@ -8,11 +8,12 @@ extension ManagementMessages {
         package let bundleID: String
         package let name: String
         package let publicKey: String?
+        package let webPush: Bool?
         package var limits: GrantBounds
         package let suspended: Bool?
 
         package static let form: JSONForm<NewGrant> = .object(
-            "NewGrant", NewGrant.init(bundleID:name:publicKey:limits:suspended:),
+            "NewGrant", NewGrant.init(bundleID:name:publicKey:webPush:limits:suspended:),
             .required("bundleID", .text(.bundleID), \.bundleID),
             .required("name", .text(.grantName), \.name, "For people."),
             .optional(
@@ -21,6 +22,9 @@ extension ManagementMessages {
                 The public half of the instance's key (P-256): in PEM, or the uncompressed point in Base64. Without it the \
                 service makes a key.
                 """),
+            .optional(
+                "webPush", .boolean, \.webPush,
+                "Whether the grant has no key, and everybody's servers send to the endpoints of its handles."),
             .members(of: GrantBounds.form, \.limits),
             .optional("suspended", .boolean, \.suspended, meaningOfSuspended))
     }
@@ -30,20 +34,26 @@ extension ManagementMessages {
     package struct GrantMade: JSONMessage {
         package let grant: String
         package let teamID: String
-        package let keyID: String
+        package let keyID: String?
         package let clientKey: String
         package let bundleID: String
         package let privateKey: String?
+        package let webPush: Bool?
 
         package static let form: JSONForm<GrantMade> = .object(
             "GrantMade", GrantMade.init,
             .required("grant", .text(.grantID), \.grant),
             .required("teamID", .text(.accountID), \.teamID, "The iss of the grant's provider tokens."),
-            .required("keyID", .text(.accountID), \.keyID, "The kid of the grant's provider tokens."),
+            .optional(
+                "keyID", .text(.accountID), \.keyID,
+                "The kid of the grant's provider tokens; a grant for Web Push has none."),
             .required("clientKey", .text(.any), \.clientKey, "With it the app makes handles. It is no secret."),
             .required("bundleID", .text(.bundleID), \.bundleID),
-            .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."))
+            .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."),
+            .optional("webPush", .boolean, \.webPush, meaningOfWebPush))
     }
+
+    private static let meaningOfWebPush = "true for a grant for Web Push."
 
     /// Changes a grant. What is missing stays; 0 or an empty list removes a limit.
     package struct GrantChange: JSONMessage {
@@ -186,9 +196,10 @@ extension ManagementMessages {
         package let bundleID: String
         package let name: String
         package let teamID: String
-        package let keyID: String
-        package let publicKey: String
+        package let keyID: String?
+        package let publicKey: String?
         package let clientKey: String
+        package let webPush: Bool?
         package let suspended: Bool
         package let made: UInt64
         package let revoked: UInt64?
@@ -203,9 +214,10 @@ extension ManagementMessages {
             "Grant", Grant.init,
             .required("grant", .text(.grantID), \.grant), .required("bundleID", .text(.bundleID), \.bundleID),
             .required("name", .text(.any), \.name), .required("teamID", .text(.accountID), \.teamID),
-            .required("keyID", .text(.accountID), \.keyID),
-            .required("publicKey", .text(.any), \.publicKey, "Of the older key, as keyID. In PEM."),
+            .optional("keyID", .text(.accountID), \.keyID, "A grant for Web Push has none."),
+            .optional("publicKey", .text(.any), \.publicKey, "Of the older key, as keyID. In PEM."),
             .required("clientKey", .text(.any), \.clientKey, "The older one."),
+            .optional("webPush", .boolean, \.webPush, meaningOfWebPush),
             .required("suspended", .boolean, \.suspended),
             .required("made", .integer(), \.made), .optional("revoked", .integer(), \.revoked),
             .required("keys", .list(of: GrantKey.form), \.keys, "Its keys: one or two of each kind."),
@@ -259,10 +271,10 @@ extension ManagementMessages {
 }
 
 extension ManagementMessages.NewGrant {
-    package init(bundleID: String, name: String, publicKey: String? = nil) {
+    package init(bundleID: String, name: String, publicKey: String? = nil, webPush: Bool? = nil) {
         self.init(
-            bundleID: bundleID, name: name, publicKey: publicKey, limits: ManagementMessages.GrantBounds(),
-            suspended: nil)
+            bundleID: bundleID, name: name, publicKey: publicKey, webPush: webPush,
+            limits: ManagementMessages.GrantBounds(), suspended: nil)
     }
 }
 

@@ -35,7 +35,7 @@ extension ManagementOperations {
         },
     ]
 
-    private static let upstreamPlace = [
+    static let upstreamPlace = [
         Parameter.path("bundleID", .bundleID, "The app's bundle ID."),
         Parameter.path("environment", .environment, "The environment."),
     ]

@@ -245,6 +245,22 @@ package struct StoreCopy: Sendable {
         let moment = Timestamp(milliseconds: 0)
         for invitation in try await grants.grantInvitations(at: moment) { try await own.invite(invitation, at: moment) }
         try await copyUsedCodes(from: grants, to: own)
+        try await copyPhones()
+    }
+
+    /// Copies the endpoints of handles, and the bodies that wait for phones. The handles are there already.
+    private func copyPhones() async throws(StoreError) {
+        var last: [UInt8]?
+        repeat {
+            let page = try await source.handleEndpoints.endpoints(after: last, limit: Self.page)
+            if !page.isEmpty { try await target.handleEndpoints.fill(page) }
+            last = page.count == Self.page ? page.last?.digest : nil
+        } while last != nil
+        repeat {
+            let page = try await source.webPushBodies.bodies(after: last, limit: Self.page)
+            if !page.isEmpty { try await target.webPushBodies.fill(page) }
+            last = page.count == Self.page ? page.last?.digest : nil
+        } while last != nil
     }
 
     /// Copies what counts once and was used, so that it does not count again.

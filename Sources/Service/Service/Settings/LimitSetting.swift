@@ -126,6 +126,24 @@ package struct LimitSetting: Sendable {
         ) {
             $0.webPush.limits.guessesPerAddress.burst = Int($1)
         },
+        LimitSetting("web-push-relay-token-rate", "messages a second to one device token of a relay's URL", rates) {
+            $0.webPush.limits.relayedPerToken.perSecond = $1
+        },
+        LimitSetting("web-push-relay-token-burst", "messages at once to one device token of a relay's URL", bursts) {
+            $0.webPush.limits.relayedPerToken.burst = Int($1)
+        },
+        LimitSetting("web-push-relay-address-rate", "messages a second of one address to a relay's URL", rates) {
+            $0.webPush.limits.relayedPerAddress.perSecond = $1
+        },
+        LimitSetting("web-push-relay-address-burst", "messages at once of one address to a relay's URL", bursts) {
+            $0.webPush.limits.relayedPerAddress.burst = Int($1)
+        },
+        LimitSetting("web-push-relay-app-rate", "messages a second to one app's relay's URL", rates) {
+            $0.webPush.limits.relayedPerApp.perSecond = $1
+        },
+        LimitSetting("web-push-relay-app-burst", "messages at once to one app's relay's URL", bursts) {
+            $0.webPush.limits.relayedPerApp.burst = Int($1)
+        },
         LimitSetting("management-connections", "open connections to the management API", 16...100_000) {
             $0.managementConnections = Int($1)
         },

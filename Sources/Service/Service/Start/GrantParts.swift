@@ -1,4 +1,5 @@
 import Delivery
+import ProviderAPI
 import Storage
 import Trust
 
@@ -7,12 +8,18 @@ struct GrantParts: Sendable {
     let meter: GrantMeter
     let handleKey: HandleKey
     let upkeep: GrantUpkeep
+    /// Makes endpoints of Web Push for phones; nil if the service has no Web Push.
+    let endpoints: PhoneEndpoints?
 
     /// Reads the key of the handles, or makes it at the first start. Reads what was sent today.
     init(_ base: ServiceBase) async throws(ServiceError) {
         let store = base.store.grantStore
+        endpoints =
+            base.settings.webPush.isOn
+            ? PhoneEndpoints(base.store.handleEndpoints, key: try await EndpointKey.kept(in: base.store.secrets)) : nil
         upkeep = GrantUpkeep(
-            store: store, accounts: base.store, clock: base.clock, rules: base.settings.grants)
+            store: store, bodies: base.store.webPushBodies, accounts: base.store, clock: base.clock,
+            rules: base.settings.grants)
         do throws(StoreError) {
             handleKey = try await Self.key(in: base.store.secrets, store)
             let metrics = base.metrics

@@ -41,7 +41,7 @@ struct ProviderParts: Sendable {
             accounts: base.store, limitLog: base.limitLog)
         let grantGateway = GrantGateway(
             store: base.store.grantStore, meter: grants.meter, handleKey: grants.handleKey,
-            upkeep: grants.upkeep, limits: base.settings.provider)
+            upkeep: grants.upkeep, limits: base.settings.provider, endpoints: grants.endpoints)
         let forwarder = UpstreamForwarder(
             UpstreamVault(base.secrets.credentialSeal), variables: ProcessInfo.processInfo.environment,
             metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger, group: base.group,

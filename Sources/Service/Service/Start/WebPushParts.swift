@@ -2,6 +2,7 @@ import Connections
 import Delivery
 import NIOCore
 import Storage
+import Trust
 import WebPush
 
 /// What application servers of Web Push connect to.
@@ -16,12 +17,13 @@ struct WebPushParts: Sendable {
     /// Opens the listeners.
     /// - Returns: nil if no setting asks for Web Push.
     static func open(
-        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?
+        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?,
+        _ phones: PhoneParts,
     ) async throws(ServiceError) -> WebPushParts? {
         guard base.settings.webPush.isOn else { return nil }
         let server = WebPushServer(logger: base.logger)
         do throws(ServiceError) {
-            return try await WebPushParts(base, certificate, delivery, development, server)
+            return try await WebPushParts(base, certificate, delivery, development, phones, server)
         } catch {
             await server.close()
             throw error
@@ -30,13 +32,14 @@ struct WebPushParts: Sendable {
 
     private init(
         _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?,
-        _ server: WebPushServer,
+        _ phones: PhoneParts, _ server: WebPushServer,
     ) async throws(ServiceError) {
         let settings = base.settings
         let api = WebPushAPI(
             environments: settings.environments, subscriptions: base.store, accounts: base.store,
             delivery: delivery, seal: base.secrets.credentialSeal, limits: settings.webPush.limits,
-            limitLog: base.limitLog, clock: base.clock, observation: development?.observation)
+            limitLog: base.limitLog, clock: base.clock, observation: development?.observation,
+            relay: WebPushRelay(phones: phones.forwarding), phones: phones.subscriptions, handles: phones.handles)
         var listeners: [Listener] = []
         var urls: [String] = []
         if let address = settings.webPush.listen {
@@ -71,6 +74,7 @@ struct WebPushParts: Sendable {
         url = urls.first ?? ""
         origin = settings.webPush.origin ?? Settings.origin(url) ?? url
         api.begin(at: origin)
+        phones.begin(at: origin)
     }
 
     /// The name and the port under which clients reach a listener.

@@ -35,6 +35,31 @@ enum WebPushAnswer {
         return response
     }
 
+    /// The answer with a body that a phone fetches.
+    /// - Parameter written: called when it was written completely.
+    static func body(_ body: [UInt8], written: @escaping @Sendable () async -> Void) -> Response {
+        var response = Response(
+            status: .ok, headers: [.contentType: "application/octet-stream", .contentLength: "\(body.count)"],
+            body: ResponseBody(contentLength: body.count) { writer in
+                try await writer.write(ByteBuffer(bytes: body))
+                try await writer.finish(nil)
+                await written()
+            })
+        response.headers[.cacheControl] = "no-store"
+        return finished(response)
+    }
+
+    /// The answer to a request about handles or grants, as the provider API's port gives it.
+    static func asked(_ answer: AskedAnswer) -> Response {
+        var response = Response(status: .init(code: answer.status))
+        if let json = answer.json {
+            response.headers[.contentType] = "application/json"
+            response.body = ResponseBody(byteBuffer: ByteBuffer(string: json))
+        }
+        if let retryAfter = answer.retryAfter { response.headers[.retryAfter] = "\(retryAfter)" }
+        return response.protected()
+    }
+
     /// - Parameter retryAfter: with status 429, how long to wait, in seconds.
     static func problem(_ problem: Problem, retryAfter: Int? = nil) -> Response {
         var response = Response(problem)

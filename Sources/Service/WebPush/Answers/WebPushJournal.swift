@@ -15,7 +15,7 @@ struct WebPushJournal: Sendable {
 
     /// What is known of a request for a subscription.
     struct Record: Sendable {
-        let subscription: WebPushSubscription
+        let target: EndpointTarget
         let headers: HTTPFields
         let connection: UInt64
         let id: NotificationID
@@ -41,16 +41,24 @@ struct WebPushJournal: Sendable {
     }
 
     private func decided(_ record: Record, status: Int) -> UInt64? {
-        let destination = record.subscription.destination
-        guard observation.isActive, destination.environment == .development else { return nil }
-        let app = accounts.current.app(destination.app)
+        guard observation.isActive, record.target.environment == .development else { return nil }
+        let (app, device, name): (App?, DeviceID?, String) =
+            switch record.target {
+            case .device(let subscription):
+                (
+                    accounts.current.app(subscription.destination.app), subscription.destination.device,
+                    subscription.name
+                )
+            case .phone(let phone): (phone.app, nil, phone.endpoint.name)
+            }
         var facts = RequestFacts(
-            time: clock.time, connection: record.connection, environment: destination.environment,
-            interface: .webPush, team: app?.team, headers: Self.headers(record.headers), device: destination.device,
+            time: clock.time, connection: record.connection, environment: record.target.environment,
+            interface: .webPush, team: app?.team, headers: Self.headers(record.headers), device: device,
             topic: app?.bundleID.rawValue, pushType: PushType.webPush.rawValue, apnsID: record.id,
             collapseID: record.topic, status: status)
         facts.machineTime = clock.machineTime
-        facts.subscription = record.subscription.name
+        facts.subscription = name
+        facts.isForwarded = device == nil
         facts.messageBytes = record.bytes
         return observation.observer.decided(facts).number
     }

@@ -24,9 +24,12 @@ package struct MessageFields: Sendable, Hashable {
     /// - Parameters:
     ///   - isEmpty: whether the body is.
     ///   - takesPlain: whether the subscription takes bodies that are not encrypted.
+    ///   - usualTTL: the `TTL` of a request that has none, in seconds; nil if that is a fault.
     /// - Throws: 400 or 415.
-    package init(_ fields: HTTPFields, isEmpty: Bool, takesPlain: Bool) throws(Problem) {
-        ttl = try Self.ttl(fields)
+    package init(
+        _ fields: HTTPFields, isEmpty: Bool, takesPlain: Bool, usualTTL: UInt64? = nil
+    ) throws(Problem) {
+        ttl = try Self.ttl(fields, usual: usualTTL)
         urgency = try Self.urgency(fields)
         topic = try Self.topic(fields)
         encoding = try Self.encoding(fields, isEmpty: isEmpty, takesPlain: takesPlain)
@@ -48,8 +51,9 @@ package struct MessageFields: Sendable, Hashable {
         return values.first
     }
 
-    private static func ttl(_ fields: HTTPFields) throws(Problem) -> UInt64 {
+    private static func ttl(_ fields: HTTPFields, usual: UInt64?) throws(Problem) -> UInt64 {
         guard let text = try single(.ttl, fields) else {
+            if let usual { return usual }
             throw Problem(400, "The header field TTL is missing (RFC 8030, 5.2).")
         }
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {

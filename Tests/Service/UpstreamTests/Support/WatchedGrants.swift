@@ -38,8 +38,10 @@ struct WatchedGrants: GrantStore {
 
     // MARK: The rest
 
-    func put(_ handles: [StoredHandle], limit: Int, code: UsedCode?) async throws(StoreError) {
-        try await inner.put(handles, limit: limit, code: code)
+    func put(
+        _ handles: [StoredHandle], limit: Int, code: UsedCode?, endpoint: HandleEndpoint?,
+    ) async throws(StoreError) -> HandleEndpoint? {
+        try await inner.put(handles, limit: limit, code: code, endpoint: endpoint)
     }
 
     func remove(_ handle: Handle, of grant: GrantID) async throws(StoreError) -> Bool {

@@ -72,7 +72,8 @@ export class GrantPage {
     ]));
     this.#parts.replaceChildren(
       section("What it may send",
-        row("Grant", grant.grant), row("App", grant.bundleID), row("Limits", limits(grant)),
+        row("Grant", grant.grant), row("App", grant.bundleID),
+        grant.webPush === true ? row("Web Push", "It has no key: whoever has an endpoint may send") : null, row("Limits", limits(grant)),
         grant.readable === undefined ? null : row("Readable to you", grant.readable.join(", ")),
         row("Handles", `${grant.handles.toLocaleString()} of ${(grant.maximumHandles ?? 0).toLocaleString()}`),
         row("Today", counted(grant.today, "notification")), row("Answers", answers(grant)), row("Made", moment(grant.made))),
@@ -111,7 +112,7 @@ export class GrantPage {
             : element("button", { type: "button", class: "quiet danger", "aria-label": `End ${key.keyID}`, onclick: () => this.#end(grant, key) }, "End"));
       }),
       element("div", { class: "actions" },
-        add("provider", "Add a key", () => this.#addKey(grant)), add("client", "Add a client key", () => this.#addClientKey(grant))));
+        grant.webPush === true ? null : add("provider", "Add a key", () => this.#addKey(grant)), add("client", "Add a client key", () => this.#addClientKey(grant))));
   }
 
   /** @param {API.Grant} grant */

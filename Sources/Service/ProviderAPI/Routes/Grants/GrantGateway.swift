@@ -11,16 +11,24 @@ package final class GrantGateway: Sendable {
     let meter: GrantMeter
     let handleKey: HandleKey
     let upkeep: GrantUpkeep
+    /// Makes endpoints of Web Push for phones; nil if the service has no Web Push.
+    let endpoints: PhoneEndpoints?
     private let perAddress: Mutex<RateTable<String>>
     private let perGrant: Mutex<RateTable<GrantID>>
 
     package init(
-        store: any GrantStore, meter: GrantMeter, handleKey: HandleKey, upkeep: GrantUpkeep, limits: ProviderLimits
+        store: any GrantStore,
+        meter: GrantMeter,
+        handleKey: HandleKey,
+        upkeep: GrantUpkeep,
+        limits: ProviderLimits,
+        endpoints: PhoneEndpoints? = nil,
     ) {
         self.store = store
         self.meter = meter
         self.handleKey = handleKey
         self.upkeep = upkeep
+        self.endpoints = endpoints
         perAddress = Mutex(RateTable(limits.gatewayRequestsPerAddress))
         perGrant = Mutex(RateTable(limits.handlesPerGrant))
     }

@@ -1,14 +1,18 @@
-import Notifications
+import Delivery
+package import Notifications
 import Trust
 
-/// A request about handles or grants, which phones and instances send to the provider API's port (docs/gateway.md).
-final class HandleRequest {
-    /// The largest body, in bytes. A request for a handle has 500, and one for a grant 400.
-    static let maximumBodyBytes = 4096
+/// A request about handles or grants, which phones and instances send to the port of the provider API or of Web Push
+/// (docs/gateway.md).
+package final class HandleRequest: Sendable {
+    /// The largest body, in bytes. A request for a handle has 800, and one for a grant 400.
+    package static let maximumBodyBytes = 4096
 
     enum Action: Hashable {
         case makeHandle
         case removeHandle(Handle)
+        /// Ends the endpoint of Web Push with this name.
+        case removeEndpoint(Handle, String)
         case makeGrant
     }
 
@@ -22,6 +26,22 @@ final class HandleRequest {
         self.clientKey = clientKey
     }
 
+    /// - Parameters:
+    ///   - path: not decoded.
+    ///   - authorization: the header's value; nil if it is missing.
+    package convenience init(method: String, path: String, authorization: String?) throws(Rejection) {
+        let method: ProviderRequest.Method =
+            switch method {
+            case "POST": .post
+            case "DELETE": .delete
+            default: .other
+            }
+        try self.init(method, path, clientKey: authorization.flatMap(Self.clientKey))
+    }
+
+    /// Whether a path belongs to such a request.
+    package static func isPath(_ path: String) -> Bool { isPath(path.utf8.span) }
+
     /// Whether a path belongs to such a request.
     static func isPath(_ value: Span<UInt8>) -> Bool { begins(value, "/1/handles") || begins(value, "/1/grants") }
 
@@ -32,9 +52,14 @@ final class HandleRequest {
 
     /// Reads `bearer ck_…`. The scheme may be in any case (RFC 9110, 11.1).
     static func clientKey(_ authorization: Span<UInt8>) -> String? {
-        let scheme = "bearer "
         guard authorization.count <= scheme.utf8.count + GrantClientKey.maximumBytes else { return nil }
-        let text = authorization.text
+        return clientKey(authorization.text)
+    }
+
+    private static let scheme = "bearer "
+
+    private static func clientKey(_ text: String) -> String? {
+        guard text.utf8.count <= scheme.utf8.count + GrantClientKey.maximumBytes else { return nil }
         guard text.lowercased().hasPrefix(scheme) else { return nil }
         let key = text.dropFirst(scheme.count).drop { $0 == " " }
         return key.hasPrefix(GrantClientKey.prefix) ? String(key) : nil
@@ -48,12 +73,29 @@ final class HandleRequest {
             return path == "/1/grants" ? .makeGrant : .makeHandle
         case ("handles", 3):
             guard method == .delete else { throw Rejection(.methodNotAllowed, detail: "The only method is DELETE.") }
-            guard let handle = parts.last.flatMap({ Handle(String($0)) }) else {
-                throw Rejection(.badPath, detail: "The path must be /1/handles/ and 64 hexadecimal digits.")
+            return .removeHandle(try handle(parts[3...].first))
+        case ("handles", 5) where parts[4...].first == "subscriptions":
+            guard method == .delete else { throw Rejection(.methodNotAllowed, detail: "The only method is DELETE.") }
+            let handle = try handle(parts[3...].first)
+            guard let name = parts.last.flatMap({ WebPushSubscription.name(inPath: $0) }) else {
+                throw Rejection(
+                    .badPath,
+                    detail: "A subscription's name has 1 to \(WebPushSubscription.nameBytes.upperBound) bytes of UTF-8."
+                )
             }
-            return .removeHandle(handle)
+            return .removeEndpoint(handle, name)
         default:
-            throw Rejection(.badPath, detail: "The paths are /1/handles, /1/handles/ and a handle, and /1/grants.")
+            throw Rejection(
+                .badPath,
+                detail: "The paths are /1/handles, /1/handles/ and a handle, this with /subscriptions/ and a name, and "
+                    + "/1/grants.")
         }
+    }
+
+    private static func handle(_ part: Substring?) throws(Rejection) -> Handle {
+        guard let handle = part.flatMap({ Handle(String($0)) }) else {
+            throw Rejection(.badPath, detail: "The path must have 64 hexadecimal digits after /1/handles/.")
+        }
+        return handle
     }
 }

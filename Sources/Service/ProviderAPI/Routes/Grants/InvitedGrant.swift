@@ -18,7 +18,7 @@ struct InvitedGrant: Sendable {
     /// - Returns: the grant, and the identifier of its key.
     func make(
         _ digest: [UInt8]
-    ) async throws(StoreError) -> Result<(Grant, KeyID), HandleRoute.Refusal> {
+    ) async throws(StoreError) -> Result<(Grant, KeyID), HandleRequests.Refusal> {
         var random = SystemRandomNumberGenerator()
         let key = Array(SHA256.hash(data: publicKey))
         let use = try await store.useGrantInvitation(digest, for: key, grant: .random(using: &random), at: now)
@@ -47,7 +47,7 @@ struct InvitedGrant: Sendable {
         _ used: UsedGrantInvitation,
         isNew: Bool,
         _ error: StoreError,
-    ) async throws(StoreError) -> Result<(Grant, KeyID), HandleRoute.Refusal> {
+    ) async throws(StoreError) -> Result<(Grant, KeyID), HandleRequests.Refusal> {
         guard error.code == .exists || error.code == .conflict else {
             // Whether the grant was made is not known. The next request with the same code and key finds it or makes it.
             throw error
@@ -68,7 +68,7 @@ struct InvitedGrant: Sendable {
         _ used: UsedGrantInvitation,
         _ publicKey: [UInt8],
         _ accounts: AccountsSnapshot,
-    ) -> Result<(Grant, KeyID), HandleRoute.Refusal>? {
+    ) -> Result<(Grant, KeyID), HandleRequests.Refusal>? {
         guard let grant = accounts.grants[used.grant] else { return nil }
         guard grant.revoked == nil, let key = grant.providerKeys.all.first(where: { $0.publicKey == publicKey }) else {
             return .failure(.rejected(Rejection(.forbidden, detail: "The grant or its key was revoked.")))

@@ -58,5 +58,5 @@ package struct GatewayName: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The value with which a request goes on.
-    func via(after earlier: String) -> String { earlier.isEmpty ? via : earlier + ", " + via }
+    package func via(after earlier: String) -> String { earlier.isEmpty ? via : earlier + ", " + via }
 }

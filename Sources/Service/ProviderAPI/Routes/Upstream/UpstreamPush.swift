@@ -50,7 +50,7 @@ final class UpstreamPush {
 
     /// Who the request is from.
     private var share: ForwardingShare {
-        grant.map { ForwardingShare(rawValue: $0.id.rawValue) } ?? ForwardingShare(app.team)
+        grant.map { ForwardingShare($0.id) } ?? ForwardingShare(app.team)
     }
 
     /// Makes what is forwarded.

@@ -1,0 +1,60 @@
+import Delivery
+import Notifications
+import ProviderAPI
+import WebPush
+
+/// What Web Push needs for phones behind upstreams.
+struct PhoneParts: Sendable {
+    let forwarding: PhoneForwarding
+    let subscriptions: PhoneSubscriptions
+    let handles: AskedHandles?
+    private let endpoints: PhoneEndpoints?
+
+    init(_ base: ServiceBase, _ grants: GrantParts, _ providers: ProviderParts) {
+        forwarding = PhoneForwarding(base, providers.forwarder)
+        subscriptions = PhoneSubscriptions(
+            endpoints: base.store.handleEndpoints, bodies: base.store.webPushBodies, handleKey: grants.handleKey,
+            meter: grants.meter, rules: base.settings.grants, accounts: base.store, sending: forwarding,
+            clock: base.clock)
+        // Both environments have the same.
+        handles = providers.apis.values.first?.handles.map(AskedHandles.init)
+        endpoints = grants.endpoints
+    }
+
+    /// Endpoints can be made from now on.
+    func begin(at origin: String) {
+        forwarding.begin(at: origin)
+        endpoints?.origin = origin
+    }
+}
+
+/// The requests about handles and grants that come over Web Push's port.
+struct AskedHandles: HandleAsking {
+    private let handles: HandleRequests
+
+    init(_ handles: HandleRequests) { self.handles = handles }
+
+    var maximumBodyBytes: Int { HandleRequest.maximumBodyBytes }
+
+    func takes(_ path: String) -> Bool { HandleRequest.isPath(path) }
+
+    func answer(
+        method: String, path: String, authorization: String?, body: [UInt8]?, from peer: String
+    ) async -> AskedAnswer {
+        let answer = await handles.answer(
+            method: method, path: path, authorization: authorization, body: body, from: peer)
+        return AskedAnswer(status: answer.status, json: answer.json, retryAfter: answer.retryAfter)
+    }
+}
+
+extension PhoneForwarding {
+    fileprivate convenience init(_ base: ServiceBase, _ forwarder: any Forwarding) {
+        let via = base.byEnvironment {
+            GatewayName(of: base.secrets.credentialSeal.serviceName, $0).via(after: "")
+        }
+        self.init(
+            port: forwarder, via: via, accounts: base.store, bodies: base.store.webPushBodies, log: base.log.events,
+            clock: base.clock,
+            logger: base.logger)
+    }
+}

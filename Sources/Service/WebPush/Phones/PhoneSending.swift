@@ -1,0 +1,50 @@
+package import Delivery
+package import Notifications
+
+/// Sends messages of Web Push to phones behind an upstream.
+package protocol PhoneSending: Sendable {
+    /// Makes the notification of a message and waits for the upstream's answer to it.
+    /// - Parameters:
+    ///   - ttl: seconds, as the sender has given it.
+    ///   - extra: the last part of a relay's URL; nil for an endpoint.
+    func send(_ message: WebPushMessage, ttl: UInt64, extra: String?, to phone: Phone) async -> PhoneOutcome
+}
+
+/// Where a message goes that is sent through an upstream.
+package struct Phone: Sendable {
+    package var deviceToken: [UInt8]
+    package var app: App
+    package var environment: Environment
+    package var share: ForwardingShare
+    /// The subscription's name.
+    package var subscription: String
+    /// 32 bytes that stand for the subscription: the digest of the endpoint.
+    package var owner: [UInt8]
+    /// The largest payload of a notification, in bytes.
+    package var payloadBytes: Int
+
+    package init(
+        deviceToken: [UInt8], app: App, environment: Environment, share: ForwardingShare, subscription: String,
+        owner: [UInt8], payloadBytes: Int = Payload.maximumBytes,
+    ) {
+        self.deviceToken = deviceToken
+        self.app = app
+        self.environment = environment
+        self.share = share
+        self.subscription = subscription
+        self.owner = owner
+        self.payloadBytes = payloadBytes
+    }
+}
+
+/// What became of a message to a phone.
+package enum PhoneOutcome: Sendable, Hashable {
+    /// The upstream has answered 200.
+    case accepted
+    /// The upstream does not know the device token, so the subscription is gone: 404.
+    case gone(String)
+    /// The upstream takes no more at present: 429. Seconds.
+    case busy(retryAfter: Int?)
+    /// Everything else: 503.
+    case unavailable(String)
+}

@@ -1,0 +1,148 @@
+import Connections
+package import Delivery
+import Notifications
+import Rates
+import Storage
+package import Trust
+
+/// The phones that endpoints of handles stand for. Messages to them obey the limits of their grants, as notifications do.
+package final class PhoneSubscriptions: Sendable {
+    private let endpoints: any HandleEndpoints
+    let bodies: any WebPushBodies
+    private let handleKey: HandleKey
+    private let meter: GrantMeter
+    private let rules: GrantRules
+    private let accounts: any Accounts
+    private let sending: any PhoneSending
+    private let clock: ServiceClock
+
+    /// - Parameters:
+    ///   - meter: counts what grants send, and the answers to it.
+    ///   - rules: say when handles end.
+    package init(
+        endpoints: any HandleEndpoints,
+        bodies: any WebPushBodies,
+        handleKey: HandleKey,
+        meter: GrantMeter,
+        rules: GrantRules,
+        accounts: any Accounts,
+        sending: any PhoneSending,
+        clock: ServiceClock,
+    ) {
+        self.endpoints = endpoints
+        self.bodies = bodies
+        self.handleKey = handleKey
+        self.meter = meter
+        self.rules = rules
+        self.accounts = accounts
+        self.sending = sending
+        self.clock = clock
+    }
+
+    /// Finds the phone of an endpoint.
+    /// - Parameter digest: the hash of the endpoint.
+    /// - Returns: nil if there is none, or if its handle or its grant has ended.
+    func find(_ digest: [UInt8]) async throws(StoreError) -> PhoneSubscription? {
+        guard let (endpoint, handle) = try await endpoints.endpoint(with: digest) else { return nil }
+        let (accounts, now) = (accounts.current, clock.time)
+        guard let grant = accounts.grants[handle.grant], grant.revoked == nil,
+            grant.limits.expires.map({ now.milliseconds < $0 }) ?? true,
+            let app = accounts.app(handle.app), app.bundleID == grant.bundleID
+        else { return nil }
+        guard HandleSweep(rules: rules, at: now).end(of: handle) == nil else {
+            // Its sender is told that it is gone, so it stays gone if the app registers the handle again.
+            try await endpoints.removeEndpoint(with: digest)
+            return nil
+        }
+        return PhoneSubscription(
+            endpoint: endpoint, handle: handle, grant: grant, app: app, isPlain: isPlain(grant, app, handle.environment)
+        )
+    }
+
+    private func isPlain(_ grant: Grant, _ app: App, _ environment: Environment) -> Bool {
+        let place = UpstreamPlace(bundleID: app.bundleID, environment: environment)
+        return !grant.limits.encryptedOnly && accounts.current.webPush[place]?.isPlain ?? false
+    }
+
+    /// Why a message is not sent. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
+    enum Refusal: Error, Hashable {
+        /// 404: the subscription is gone.
+        case gone
+        /// 429.
+        /// - Parameter limit: nil if it is not a limit of this service.
+        case busy(String, retryAfter: Int, limit: Limit?)
+        /// 503.
+        case unavailable(String)
+
+        /// The reason under which the answers of a grant are counted.
+        var reason: Rejection.Reason {
+            switch self {
+            case .gone: .unregistered
+            case .busy: .tooManyRequests
+            case .unavailable: .serviceUnavailable
+            }
+        }
+    }
+
+    /// Sends a message within the limits of the phone's grant.
+    func send(
+        _ message: WebPushMessage, timeToLive: UInt64, to phone: PhoneSubscription
+    ) async throws(Refusal) {
+        do throws(Refusal) {
+            try check(message, phone)
+            try await forward(message, timeToLive, phone)
+            meter.answered(phone.grant.id, "200")
+        } catch {
+            meter.answered(phone.grant.id, error.reason.rawValue)
+            throw error
+        }
+    }
+
+    /// Checks the limits of the grant that concern a message.
+    private func check(_ message: WebPushMessage, _ phone: PhoneSubscription) throws(Refusal) {
+        let grant = phone.grant
+        guard !grant.isSuspended else {
+            throw .busy(
+                "The app's publisher has suspended the grant of this endpoint.",
+                retryAfter: WebPushLimits.retryAfterSuspended, limit: nil)
+        }
+        let request = GrantLimits.Request(
+            topic: phone.app.bundleID.rawValue, pushType: .alert, priority: message.urgency.upstreamPriority)
+        do throws(Rejection) {
+            try grant.limits.check(request, at: clock.time)
+        } catch {
+            throw .unavailable(error.detail ?? "The limits of the endpoint's grant refuse the message.")
+        }
+        if let refusal = meter.spend(grant) {
+            throw .busy(
+                refusal.rejection.detail ?? "The grant of this endpoint sends too much.",
+                retryAfter: refusal.retryAfter, limit: .grantRate)
+        }
+    }
+
+    private func forward(
+        _ message: WebPushMessage, _ timeToLive: UInt64, _ phone: PhoneSubscription
+    ) async throws(Refusal) {
+        guard let token = handleKey.open(phone.handle.token, of: phone.handle.handle) else {
+            throw .unavailable("The device token of the endpoint's handle cannot be read.")
+        }
+        let outcome = await sending.send(
+            message, ttl: timeToLive, extra: nil,
+            to: Phone(
+                deviceToken: token, app: phone.app, environment: phone.handle.environment,
+                share: ForwardingShare(phone.grant.id), subscription: phone.endpoint.name,
+                owner: phone.endpoint.digest, payloadBytes: phone.grant.limits.payloadBytes ?? Payload.maximumBytes))
+        switch outcome {
+        case .accepted: return
+        case .gone:
+            // If this fails, the next message is forwarded, and the upstream gives the same answer.
+            try? await endpoints.removeEndpoint(with: phone.endpoint.digest)
+            throw .gone
+        case .busy(let retryAfter):
+            throw .busy(
+                "The upstream takes no more messages for this phone at present.",
+                retryAfter: retryAfter ?? WebPushLimits.retryAfterBusy, limit: nil)
+        case .unavailable(let detail): throw .unavailable(detail)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import Delivery
+import Foundation
+import Management
+import NIOHTTP1
+import Notifications
+import ProviderTesting
+import Service
+import Testing
+import Trust
+
+@testable import ServiceTesting
+
+/// Messages to endpoints of handles.
+@Suite(.timeLimit(.minutes(2)))
+struct PhoneSendingTests {
+    private typealias Script = ScriptedServer.Script
+
+    /// An upstream that answers the same each time.
+    private func script(_ status: Int, _ reason: String? = nil) -> Script {
+        { request, connection in connection.answer(request.stream, status: status, reason: reason) }
+    }
+
+    @Test(arguments: [true, false])
+    func `A message goes to the device token behind the endpoint, and 201 means that the upstream took it`(
+        _ isHTTP2: Bool
+    ) async throws {
+        try await PhoneRig.run(isHTTP2: isHTTP2) { rig in
+            let made = try await rig.make()
+            let answer = try await rig.pushed.send(at: made.endpoint)
+            #expect(answer.status == 201 && answer["TTL"] == "60", "\(answer.body)")
+            let location = try #require(answer["Location"])
+            #expect(location.hasPrefix(rig.pushed.origin + "/wp/m/"))
+            #expect(try await rig.pushed.send(.DELETE, at: location, fields: []).status == 404)
+            let request = try #require(rig.requests.first)
+            #expect(rig.requests.count == 1 && request.path == "/3/device/\(PhoneRig.token)")
+            #expect(request.body.contains("AQID"), "The template's usual body is base64url: \(request.body)")
+            #expect(try await rig.test.grant(rig.grant).sent == ["200": 1])
+            #expect(try await rig.test.grant(rig.grant).today == 1)
+            let journal = try await rig.test.manage("GET", "/v1/requests")
+            let text = String(decoding: journal.body, as: UTF8.self)
+            #expect(text.contains(#""subscription":"mastodon""#) && text.contains(#""bytes":3"#))
+            #expect(!text.contains(made.endpoint.suffix(43)) && !text.contains(PhoneRig.token))
+        }
+    }
+
+    @Test func `The checks are those of a device's subscription, and nothing that they refuse is forwarded`()
+        async throws
+    {
+        try await PhoneRig.run { rig in
+            let server = VAPIDFixture()
+            let key = server.key
+            let made = try await rig.make(vapid: key)
+            func status(_ fields: [(String, String)], _ body: [UInt8] = [1]) async throws -> UInt {
+                try await rig.pushed.send(at: made.endpoint, fields: fields, body: body).status
+            }
+            let field = try rig.pushed.authorization(server)
+            #expect(try await status(PushedService.fields) == 401)
+            #expect(try await status(PushedService.fields + [try rig.pushed.authorization(VAPIDFixture())]) == 403)
+            #expect(try await status([field]) == 400)
+            #expect(try await status([("TTL", "1"), field]) == 415)
+            #expect(try await status(PushedService.fields + [field], .init(repeating: 1, count: 4097)) == 413)
+            #expect(rig.requests.isEmpty)
+            #expect(try await status(PushedService.fields + [field]) == 201)
+            // The same name without a key lifts it.
+            #expect(try await rig.make().endpoint == made.endpoint)
+            #expect(try await status(PushedService.fields) == 201)
+            #expect(rig.requests.count == 2)
+        }
+    }
+
+    @Test(arguments: [(410, "Unregistered"), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic")])
+    func `A device token that the upstream does not know ends the endpoint`(
+        _ status: Int, _ reason: String
+    ) async throws {
+        try await PhoneRig.run(script: script(status, reason)) { rig in
+            let (made, other) = (try await rig.make(), try await rig.make("other"))
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
+            #expect(rig.requests.count == 1)
+            #expect(try await rig.make().endpoint != made.endpoint)
+            #expect(try await rig.pushed.send(at: other.endpoint).status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        (429, "TooManyRequests", 429), (503, "ServiceUnavailable", 503), (500, "InternalServerError", 503),
+        (403, "InvalidProviderToken", 503), (403, "ExpiredProviderToken", 503), (413, "PayloadTooLarge", 503),
+        (400, "TopicDisallowed", 503), (400, "BadCollapseId", 503), (404, "BadPath", 503),
+    ])
+    func `No other answer of the upstream makes a sender forget the endpoint`(
+        _ status: Int, _ reason: String, _ expected: UInt
+    ) async throws {
+        try await PhoneRig.run(script: script(status, reason)) { rig in
+            let made = try await rig.make()
+            let answer = try await rig.pushed.send(at: made.endpoint)
+            #expect(answer.status == expected, "\(answer.body)")
+            #expect(answer["Retry-After"] != nil || expected == 503)
+            #expect(try await rig.pushed.send(.GET, at: made.endpoint, fields: []).status == 200)
+            let sent = try await rig.test.grant(rig.grant).sent
+            #expect(sent == [expected == 429 ? "TooManyRequests" : "ServiceUnavailable": 1])
+        }
+    }
+
+    @Test func `A suspended grant is 429, and a revoked one 404`() async throws {
+        try await PhoneRig.run { rig in
+            let made = try await rig.make()
+            _ = try await rig.test.change(rig.grant, #"{"suspended":true}"#)
+            let suspended = try await rig.pushed.send(at: made.endpoint)
+            #expect(suspended.status == 429 && suspended["Retry-After"] == "3600")
+            _ = try await rig.test.change(rig.grant, #"{"suspended":false}"#)
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 201)
+            #expect(try await rig.test.ask("DELETE", "/v1/grants/\(rig.grant)").status == 200)
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
+            #expect(try await rig.pushed.send(.GET, at: made.endpoint, fields: []).status == 404)
+            #expect(rig.requests.count == 1)
+        }
+    }
+
+    @Test func `The grant's rate and its number of a day are 429`() async throws {
+        try await PhoneRig.run(limit: { ($0.rate, $0.burst) = (1, 1) }) { rig in
+            let made = try await rig.make()
+            var answers: [PushedService.Answer] = []
+            for _ in 0..<10 { answers.append(try await rig.pushed.send(at: made.endpoint)) }
+            #expect(answers[0].status == 201)
+            let refused = try #require(answers.first { $0.status == 429 })
+            #expect(refused["Retry-After"] == "1")
+        }
+        try await PhoneRig.run(limit: { $0.daily = 1 }) { rig in
+            let made = try await rig.make()
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 201)
+            let refused = try await rig.pushed.send(at: made.endpoint)
+            #expect(refused.status == 429 && (refused["Retry-After"].flatMap { Int($0) } ?? 0) > 0)
+            #expect(try await rig.test.grant(rig.grant).sent == ["200": 1, "TooManyRequests": 1])
+        }
+    }
+
+    @Test func `What the other limits of a grant refuse is not the sender's fault`() async throws {
+        try await PhoneRig.run(limit: { $0.priorities = [5] }) { rig in
+            let made = try await rig.make()
+            let refused = try await rig.pushed.send(at: made.endpoint)
+            #expect(refused.status == 503 && refused.body.contains("priorities"))
+            let low = try await rig.pushed.send(
+                at: made.endpoint, fields: PushedService.fields + [("Urgency", "low")])
+            #expect(low.status == 201)
+        }
+        try await PhoneRig.run(limit: { $0.pushTypes = ["background"] }) { rig in
+            let made = try await rig.make()
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 503)
+            #expect(rig.requests.isEmpty)
+        }
+    }
+
+    @Test func `An ended handle is 404, and its endpoints do not come back with it`() async throws {
+        try await PhoneRig.run(settings: { $0.clock = .virtual }) { rig in
+            let made = try await rig.make()
+            _ = try await rig.test.ask("POST", "/v1/clock", body: #"{"advance":"P181D"}"#)
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
+            let again = try await rig.make()
+            #expect(again.handle == made.handle && again.endpoint != made.endpoint)
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
+            #expect(try await rig.pushed.send(at: again.endpoint).status == 201)
+        }
+    }
+}
