@@ -92,9 +92,7 @@ struct SubscriptionWish: Hashable {
             throw Rejection(.badRequestPayload, detail: #"The body must be {"vapid":"B…","plain":true|false}."#)
         }
         if let raw = object[raw: "vapid"], String(decoding: raw, as: UTF8.self) != "null" {
-            guard let text = object[text: "vapid"],
-                let key = Base64URL.decoded(Array(text.utf8)[...], .url), VAPIDKey.isValid(key)
-            else {
+            guard let text = object[text: "vapid"], let key = VAPIDKey.bytes(text) else {
                 throw Rejection(
                     .badRequestPayload,
                     detail: "The vapid key must be an uncompressed point on P-256 in base64url, 87 characters.")

@@ -3,7 +3,7 @@ package import Delivery
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
-package import Matching
+import Matching
 import NIOCore
 import Notifications
 import Storage
@@ -33,11 +33,11 @@ package final class WebPushAPI: Sendable {
     private let rates: WebPushRates
     private let clock: ServiceClock
     private let limitLog: LimitLog
-    private let journal: WebPushJournal?
+    let journal: WebPushJournal?
 
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
-    ///   - observation: observes the requests of the development environment; nil if nobody does.
+    ///   - tools: what tests have of the development environment; nil if the service does not serve it.
     ///   - verifying: called with each token that is verified and not recalled. For tests.
     package init(
         environments: [Environment],
@@ -48,7 +48,7 @@ package final class WebPushAPI: Sendable {
         limits: WebPushLimits,
         limitLog: LimitLog,
         clock: ServiceClock,
-        observation: RequestObservation? = nil,
+        tools: WebPushTools? = nil,
         verifying: @escaping @Sendable () -> Void = {},
     ) {
         self.environments = Set(environments)
@@ -59,7 +59,7 @@ package final class WebPushAPI: Sendable {
         self.limitLog = limitLog
         self.clock = clock
         self.verifying = verifying
-        journal = observation.map { WebPushJournal($0, accounts: accounts, clock: clock) }
+        journal = tools.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
 
@@ -77,23 +77,24 @@ package final class WebPushAPI: Sendable {
     /// Answers a request.
     /// - Parameters:
     ///   - client: the address of the sender; nil if the system does not know it.
-    ///   - connection: the connection's number in the journal.
-    func respond(to request: Request, from client: SocketAddress?, connection: UInt64) async -> Response {
+    ///   - link: the request's connection.
+    func respond(to request: Request, from client: SocketAddress?, on link: WebPushLink) async -> Response {
         do throws(Refusal) {
-            let response = try await answer(request, from: client, connection)
+            let response = try await answer(request, from: client, link)
             return request.method == .head ? response.createHeadResponse() : response
         } catch {
-            let response = WebPushAnswer.problem(error.problem, retryAfter: error.retryAfter)
-            return request.method == .head ? response.createHeadResponse() : response
+            return request.method == .head ? error.response.createHeadResponse() : error.response
         }
     }
 
     /// Why a request is refused.
-    private struct Refusal: Error {
+    struct Refusal: Error {
         var problem: Problem
         var retryAfter: Int?
 
         init(_ problem: Problem, retryAfter: Int? = nil) { (self.problem, self.retryAfter) = (problem, retryAfter) }
+
+        var response: Response { WebPushAnswer.problem(problem, retryAfter: retryAfter) }
 
         static func status(_ status: Int, _ detail: String) -> Refusal { Refusal(Problem(status, detail)) }
 
@@ -101,7 +102,7 @@ package final class WebPushAPI: Sendable {
     }
 
     private func answer(
-        _ request: Request, from client: SocketAddress?, _ connection: UInt64
+        _ request: Request, from client: SocketAddress?, _ link: WebPushLink
     ) async throws(Refusal) -> Response {
         guard let place = place.withLock(\.self) else { throw .status(503, "The service is starting.") }
         // A query is no part of an endpoint, so a path with one is another path.
@@ -117,7 +118,7 @@ package final class WebPushAPI: Sendable {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
             _ = try await subscription(id, address)
             return WebPushAnswer.found()
-        case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, connection)
+        case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, link)
         case (.message(let name), .delete): return try await withdraw(name, address)
         case (.endpoint, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
@@ -133,54 +134,84 @@ package final class WebPushAPI: Sendable {
 
     // MARK: Sending
 
+    /// A message that may be handed to `Delivery`.
+    struct Accepted {
+        let message: WebPushMessage
+        let ttl: UInt64
+        let bundleID: BundleID
+        let subscription: WebPushSubscription
+        let id: NotificationID
+    }
+
     private func send(
         _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
-        _ connection: UInt64,
+        _ link: WebPushLink,
     ) async throws(Refusal) -> Response {
         let subscription = try await subscription(id, address)
         var random = SystemRandomNumberGenerator()
-        let message = NotificationID.random(using: &random)
         var record = WebPushJournal.Record(
-            subscription: subscription, headers: request.headers, connection: connection, id: message)
-        let (body, fields, bundleID): ([UInt8], MessageFields, BundleID)
+            subscription: subscription, headers: request.headers, connection: link.number,
+            id: NotificationID.random(using: &random))
+        var accepted: Accepted?
+        var response: Response
         do throws(Refusal) {
-            if let excess = rates.excess(ofEndpoint: subscription.digest, at: clock.moment.uptime) {
-                throw refusal(excess, client, "Too many messages are sent to this endpoint.")
-            }
-            (body, fields) = try await read(request, for: subscription, &record)
-            try checkSender(request.headers, subscription, place.tokens)
-            guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
-            bundleID = app.bundleID
+            let judged = try await judge(request, at: place, client, &record)
+            let location = place.origin + WebPushPath.messages + (try name(record.id, subscription.destination))
+            response = WebPushAnswer.created(ttl: judged.ttl, location: location)
+            accepted = judged
         } catch {
-            journal?.refused(record, error.problem.status)
-            throw error
+            response = error.response
         }
-        let number = journal?.accepted(record)
-        let outcome = await OutcomeWaiter.outcome { answers in
-            delivery.submit(
-                fields.message(body), message, to: subscription, of: bundleID, timeToLive: fields.ttl, ticket: 0,
-                answers: answers)
+        let decision = journal?.decided(record, response.status.code)
+        let performance = decision.map { WebPushPerformance($0, link, journal) }
+        if let disturbed = await performance?.instead(of: response) { return disturbed }
+        if let accepted {
+            do throws(Refusal) {
+                try await submit(accepted, times: performance?.times ?? 1)
+            } catch {
+                response = error.response
+            }
         }
-        if case .rejected(let rejection) = outcome {
-            let refusal = Self.refusal(rejection)
-            if let number { journal?.answered(number, refusal.problem.status) }
-            throw refusal
+        return await performance?.finish(response) ?? response
+    }
+
+    /// Hands a message to `Delivery`, and waits for what becomes of it.
+    private func submit(_ accepted: Accepted, times: Int) async throws(Refusal) {
+        for _ in 0..<times {
+            let outcome = await OutcomeWaiter.outcome { answers in
+                delivery.submit(
+                    accepted.message, accepted.id, to: accepted.subscription, of: accepted.bundleID,
+                    timeToLive: accepted.ttl, ticket: 0, answers: answers)
+            }
+            if case .rejected(let rejection) = outcome { throw Self.refusal(rejection) }
         }
-        if let number { journal?.answered(number, 201) }
-        return try WebPushAnswer.created(
-            ttl: fields.ttl, location: place.origin + WebPushPath.messages + name(message, subscription.destination))
+    }
+
+    /// Checks a request to a subscription.
+    private func judge(
+        _ request: Request, at place: Place, _ client: SocketAddress?, _ record: inout WebPushJournal.Record
+    ) async throws(Refusal) -> Accepted {
+        let subscription = record.subscription
+        if let excess = rates.excess(ofEndpoint: subscription.digest, at: clock.moment.uptime) {
+            throw refusal(excess, client, "Too many messages are sent to this endpoint.")
+        }
+        let (message, ttl) = try await read(request, for: subscription, &record)
+        try checkSender(request.headers, subscription, place.tokens)
+        guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
+        return Accepted(message: message, ttl: ttl, bundleID: app.bundleID, subscription: subscription, id: record.id)
     }
 
     /// Reads the body and the fields of a message.
     private func read(
         _ request: Request, for subscription: WebPushSubscription, _ record: inout WebPushJournal.Record
-    ) async throws(Refusal) -> ([UInt8], MessageFields) {
+    ) async throws(Refusal) -> (WebPushMessage, ttl: UInt64) {
         do throws(Problem) {
             let body = try await request.bytes(upTo: WebPushMessage.maximumBodyBytes)
             record.bytes = body.count
             let fields = try MessageFields(request.headers, isEmpty: body.isEmpty, takesPlain: subscription.isPlain)
-            record.topic = fields.topic
-            return (body, fields)
+            let message = fields.message(body)
+            record.message = message
+            return (message, fields.ttl)
         } catch {
             throw Refusal(error)
         }

@@ -36,7 +36,7 @@ struct WebPushParts: Sendable {
         let api = WebPushAPI(
             environments: settings.environments, subscriptions: base.store, accounts: base.store,
             delivery: delivery, seal: base.secrets.credentialSeal, limits: settings.webPush.limits,
-            limitLog: base.limitLog, clock: base.clock, observation: development?.observation)
+            limitLog: base.limitLog, clock: base.clock, tools: development?.webPushTools)
         var listeners: [Listener] = []
         var urls: [String] = []
         if let address = settings.webPush.listen {
