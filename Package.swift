@@ -217,8 +217,8 @@ let package = Package(
             "Sources/Service/Management",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", "Upstream", nioCore,
-                nioPosix, nioSSL, crypto,
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", "Upstream",
+                "WebPushEncryption", nioCore, nioPosix, nioSSL, crypto,
                 logging, httpTypes, hummingbird,
             ], resources: [.embedInCode("Console/Files")]),
         module(
@@ -238,7 +238,9 @@ let package = Package(
         module("Sources/TestKit/Rehearsals", ["Notifications", "HTTP2Core", "Matching"]),
         module("Sources/TestKit/Stage", ["Notifications", "Matching", "Connections", "HTTP2", nioCore]),
         module("Sources/TestKit/Reports", ["Notifications", "Matching"]),
-        module("Sources/TestKit/VirtualDevices", ["Notifications", "Storage", "Trust", "Delivery", heap]),
+        module(
+            "Sources/TestKit/VirtualDevices",
+            ["Notifications", "Storage", "Trust", "Delivery", "WebPushEncryption", heap]),
         // MARK: Sources/Stores: Where the service keeps what it knows.
         module(
             "Sources/Stores/SQLiteStore",
@@ -414,9 +416,8 @@ let package = Package(
             "Tests/Service/WebPushTests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
-                "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting", nioCore,
-                nioSSL, crypto,
-                httpTypes, httpClient,
+                "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting",
+                "WebPushEncryption", nioCore, nioSSL, crypto, httpTypes, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(

@@ -7,7 +7,9 @@ type Device struct {
 	ID string
 	// Token is the device token in hexadecimal digits.
 	Token string
-	apns  *APNs
+	// Subscriptions are its subscriptions to Web Push.
+	Subscriptions []Subscription
+	apns          *APNs
 }
 
 // DeviceOption changes a device.
@@ -44,6 +46,8 @@ func (a *APNs) Device(behaviour string, options ...DeviceOption) *Device {
 	var made struct {
 		DeviceID string
 		Apps     []struct{ BundleID, Token string }
+		// The JSON of a subscription has the names of the fields.
+		Subscriptions []Subscription
 	}
 	a.must("POST", "/v1/devices", device, &made)
 	for _, app := range made.Apps {
@@ -51,7 +55,7 @@ func (a *APNs) Device(behaviour string, options ...DeviceOption) *Device {
 			token = app.Token
 		}
 	}
-	return &Device{made.DeviceID, token, a}
+	return &Device{made.DeviceID, token, made.Subscriptions, a}
 }
 
 // Behave changes what the device does from now on.

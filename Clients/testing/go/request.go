@@ -23,11 +23,16 @@ type Request struct {
 	Channel    string
 	Payload    json.RawMessage
 	Body       string
-	Status     int
-	Reason     string
-	APNSID     string
-	Outcome    string
-	Rule       string
+	// Subscription, Bytes and Text are those of a message of Web Push: the subscription's name, the size of the body, and what
+	// it says.
+	Subscription string
+	Bytes        int
+	Text         string
+	Status       int
+	Reason       string
+	APNSID       string
+	Outcome      string
+	Rule         string
 	// Client, Alert, Protocols and Cause are those of a connection that failed before a request. Its outcome is "failed".
 	Client    string
 	Alert     string
@@ -67,15 +72,21 @@ func (r Request) String() string {
 	if r.Outcome != "" {
 		parts = append(parts, r.Outcome)
 	}
-	for _, part := range [][2]string{{"topic", r.Topic}, {"token", r.Token}, {"channel", r.Channel}} {
+	for _, part := range [][2]string{{"topic", r.Topic}, {"token", r.Token}, {"channel", r.Channel}, {"subscription", r.Subscription}} {
 		if part[1] != "" {
 			parts = append(parts, part[0]+" "+part[1])
 		}
 	}
-	if r.Payload == nil {
-		parts = append(parts, "no payload")
-	} else {
+	_, hasText := r.All["text"]
+	switch {
+	case r.Payload != nil:
 		parts = append(parts, "payload "+short(string(r.Payload)))
+	case hasText:
+		parts = append(parts, "text "+shown(r.Text))
+	case r.Protocol == "webpush":
+		parts = append(parts, "no text")
+	default:
+		parts = append(parts, "no payload")
 	}
 	if r.Rule != "" {
 		parts = append(parts, "fault "+r.Rule)

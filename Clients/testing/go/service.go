@@ -34,7 +34,7 @@ type carillon struct {
 }
 
 func start(wanted service) (*carillon, error) {
-	options := []string{"--clock", "virtual"}
+	options := []string{"--clock", "virtual", "--web-push", "127.0.0.1:0"}
 	if wanted.accept != "" {
 		options = append(options, "--accept", wanted.accept)
 	}

@@ -1,5 +1,5 @@
 package import Delivery
-import Notifications
+package import Notifications
 import Synchronization
 package import Trust
 
@@ -22,13 +22,16 @@ package final class WebPushEndpoints: Sendable {
 
     /// Makes a subscription with a number, random bytes and an endpoint that were never used. It is stored only if the app has
     /// none of this name.
-    func make(
+    /// - Parameter named: the endpoint that a test names in place of a new one.
+    package func make(
         _ name: String,
         of app: Destination,
         vapid: [UInt8]?,
         isPlain: Bool,
+        named: EndpointID? = nil,
     ) -> WebPushSubscription? {
-        guard let (seed, digest) = key.make(in: app.environment) else { return nil }
+        let made = named.map { (seed: EndpointKey.makeSeed(), digest: EndpointKey.digest(of: $0)) }
+        guard let (seed, digest) = made ?? key.make(in: app.environment) else { return nil }
         // A number that was used before could take a late message of an earlier subscription.
         let queue = UInt32.random(in: 1 ... .max)
         return WebPushSubscription(
@@ -37,7 +40,7 @@ package final class WebPushEndpoints: Sendable {
             name: name, seed: seed, digest: digest, vapid: vapid, isPlain: isPlain)
     }
 
-    func url(of subscription: WebPushSubscription, at origin: String) -> String {
+    package func url(of subscription: WebPushSubscription, at origin: String) -> String {
         key.endpoint(of: subscription.seed, in: subscription.destination.environment)?.url(at: origin) ?? ""
     }
 }

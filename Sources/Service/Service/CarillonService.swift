@@ -67,7 +67,10 @@ package final class CarillonService: Sendable {
         development?.setProviderAPI(providers.apis[.development])
         let webPush = try await WebPushParts.open(
             base, certificate, delivery, development, PhoneParts(base, grants, providers))
-        let couriers = try await opening.openCouriers(lines, webPushOrigin: webPush?.origin)
+        let endpoints = WebPushEndpoints(base.store, key: try await EndpointKey.kept(in: base.store.secrets))
+        endpoints.origin = webPush?.origin
+        if webPush != nil { development?.useWebPush(endpoints) }
+        let couriers = try await opening.openCouriers(lines, webPush: endpoints)
 
         let (state, log, clock) = (ServiceState(store: base.store), base.logSource(development), base.clock)
         let metrics = MetricsSource(base.metrics, lines, delivery, peers)

@@ -3,7 +3,7 @@ package import Delivery
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
-package import Matching
+import Matching
 import NIOCore
 import Notifications
 import Storage
@@ -33,7 +33,7 @@ package final class WebPushAPI: Sendable {
     let rates: WebPushRates
     let clock: ServiceClock
     private let limitLog: LimitLog
-    private let journal: WebPushJournal?
+    let journal: WebPushJournal?
     /// What the relay's URL needs; nil if there is none.
     let relay: WebPushRelay?
     /// The phones behind upstreams; nil if no grant may send.
@@ -42,7 +42,7 @@ package final class WebPushAPI: Sendable {
 
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
-    ///   - observation: observes the requests of the development environment; nil if nobody does.
+    ///   - tools: what tests have of the development environment; nil if the service does not serve it.
     ///   - relay: what the relay's URL needs; nil if there is none.
     ///   - phones: the phones behind upstreams; nil if no grant may send.
     ///   - handles: carries out requests about handles and grants; nil if this port takes none.
@@ -56,7 +56,7 @@ package final class WebPushAPI: Sendable {
         limits: WebPushLimits,
         limitLog: LimitLog,
         clock: ServiceClock,
-        observation: RequestObservation? = nil,
+        tools: WebPushTools? = nil,
         relay: WebPushRelay? = nil,
         phones: PhoneSubscriptions? = nil,
         handles: (any HandleAsking)? = nil,
@@ -73,7 +73,7 @@ package final class WebPushAPI: Sendable {
         self.handles = handles
         self.verifying = verifying
         self.relay = relay
-        journal = observation.map { WebPushJournal($0, accounts: accounts, clock: clock) }
+        journal = tools.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
 
@@ -91,14 +91,13 @@ package final class WebPushAPI: Sendable {
     /// Answers a request.
     /// - Parameters:
     ///   - client: the address of the sender; nil if the system does not know it.
-    ///   - connection: the connection's number in the journal.
-    func respond(to request: Request, from client: SocketAddress?, connection: UInt64) async -> Response {
+    ///   - link: the request's connection.
+    func respond(to request: Request, from client: SocketAddress?, on link: WebPushLink) async -> Response {
         do throws(Refusal) {
-            let response = try await answer(request, from: client, connection)
+            let response = try await answer(request, from: client, link)
             return request.method == .head ? response.createHeadResponse() : response
         } catch {
-            let response = WebPushAnswer.problem(error.problem, retryAfter: error.retryAfter)
-            return request.method == .head ? response.createHeadResponse() : response
+            return request.method == .head ? error.response.createHeadResponse() : error.response
         }
     }
 
@@ -109,13 +108,15 @@ package final class WebPushAPI: Sendable {
 
         init(_ problem: Problem, retryAfter: Int? = nil) { (self.problem, self.retryAfter) = (problem, retryAfter) }
 
+        var response: Response { WebPushAnswer.problem(problem, retryAfter: retryAfter) }
+
         static func status(_ status: Int, _ detail: String) -> Refusal { Refusal(Problem(status, detail)) }
 
         static var noEndpoint: Refusal { status(404, "There is no such endpoint, or its subscription has ended.") }
     }
 
     private func answer(
-        _ request: Request, from client: SocketAddress?, _ connection: UInt64
+        _ request: Request, from client: SocketAddress?, _ link: WebPushLink
     ) async throws(Refusal) -> Response {
         guard let place = place.withLock(\.self) else { throw .status(503, "The service is starting.") }
         if let handles, let path = request.head.path, handles.takes(path) {
@@ -137,7 +138,7 @@ package final class WebPushAPI: Sendable {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
             _ = try await target(id, address)
             return WebPushAnswer.found()
-        case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, connection)
+        case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, link)
         case (.message(let name), .delete): return try await withdraw(name, address)
         case (.body(let id), .get), (.body(let id), .head):
             return try await fetch(id, counts: request.method == .get, address)
@@ -160,63 +161,71 @@ package final class WebPushAPI: Sendable {
 
     // MARK: Sending
 
+    /// A message that may be handed on.
+    private struct Accepted {
+        let message: WebPushMessage
+        let ttl: UInt64
+        let target: EndpointTarget
+        let id: NotificationID
+    }
+
     private func send(
         _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
-        _ connection: UInt64,
+        _ link: WebPushLink,
     ) async throws(Refusal) -> Response {
         let target = try await target(id, address)
         var random = SystemRandomNumberGenerator()
-        let message = NotificationID.random(using: &random)
         var record = WebPushJournal.Record(
-            target: target, headers: request.headers, connection: connection, id: message)
-        let (body, fields): ([UInt8], MessageFields)
+            target: target, headers: request.headers, connection: link.number,
+            id: NotificationID.random(using: &random))
+        var accepted: Accepted?
+        var response: Response
         do throws(Refusal) {
-            if let excess = rates.excess(ofEndpoint: target.digest, at: clock.moment.uptime) {
-                throw refusal(excess, client, "Too many messages are sent to this endpoint.")
-            }
-            (body, fields) = try await read(request, for: target, &record)
-            try checkSender(request.headers, target, place.tokens)
+            let judged = try await judge(request, at: place, client, &record)
+            let location = place.origin + WebPushPath.messages + (try name(record.id, target.location))
+            response = WebPushAnswer.created(ttl: judged.ttl, location: location)
+            accepted = judged
         } catch {
-            journal?.refused(record, error.problem.status)
-            throw error
+            response = error.response
         }
-        let number = journal?.accepted(record)
-        do throws(Refusal) {
-            let destination =
-                switch target {
-                case .device(let subscription): try await submit(fields.message(body), message, fields, subscription)
-                case .phone(let phone): try await submit(fields.message(body), fields, phone, client)
-                }
-            if let number { journal?.answered(number, 201) }
-            return try WebPushAnswer.created(
-                ttl: fields.ttl, location: place.origin + WebPushPath.messages + name(message, destination))
-        } catch {
-            if let number { journal?.answered(number, error.problem.status) }
-            throw error
+        let decision = journal?.decided(record, response.status.code)
+        let performance = decision.map { WebPushPerformance($0, link, journal) }
+        if let disturbed = await performance?.instead(of: response) { return disturbed }
+        if let accepted {
+            do throws(Refusal) {
+                for _ in 0..<(performance?.times ?? 1) { try await submit(accepted, client) }
+            } catch {
+                response = error.response
+            }
+        }
+        return await performance?.finish(response) ?? response
+    }
+
+    /// Hands a message on, and waits for what becomes of it.
+    private func submit(_ accepted: Accepted, _ client: SocketAddress?) async throws(Refusal) {
+        switch accepted.target {
+        case .device(let subscription): try await submit(accepted, to: subscription)
+        case .phone(let phone): try await submit(accepted, to: phone, client)
         }
     }
 
-    /// Hands a message over to a device's queue.
-    /// - Returns: where it is.
-    private func submit(
-        _ message: WebPushMessage, _ id: NotificationID, _ fields: MessageFields, _ subscription: WebPushSubscription
-    ) async throws(Refusal) -> Destination {
+    /// Hands a message to `Delivery`.
+    private func submit(_ accepted: Accepted, to subscription: WebPushSubscription) async throws(Refusal) {
         guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
         let outcome = await OutcomeWaiter.outcome { answers in
             delivery.submit(
-                message, id, to: subscription, of: app.bundleID, timeToLive: fields.ttl, ticket: 0, answers: answers)
+                accepted.message, accepted.id, to: subscription, of: app.bundleID, timeToLive: accepted.ttl,
+                ticket: 0, answers: answers)
         }
         if case .rejected(let rejection) = outcome { throw Self.refusal(rejection) }
-        return subscription.destination
     }
 
     /// Sends a message to a phone.
-    /// - Returns: a destination where nothing is, because a message that was handed on cannot be withdrawn.
     private func submit(
-        _ message: WebPushMessage, _ fields: MessageFields, _ phone: PhoneSubscription, _ client: SocketAddress?
-    ) async throws(Refusal) -> Destination {
+        _ accepted: Accepted, to phone: PhoneSubscription, _ client: SocketAddress?
+    ) async throws(Refusal) {
         do throws(PhoneSubscriptions.Refusal) {
-            try await phones?.send(message, timeToLive: fields.ttl, to: phone)
+            try await phones?.send(accepted.message, timeToLive: accepted.ttl, to: phone)
         } catch {
             switch error {
             case .gone: throw .noEndpoint
@@ -226,20 +235,32 @@ package final class WebPushAPI: Sendable {
             case .unavailable(let detail): throw .status(503, detail)
             }
         }
-        return Destination(
-            environment: phone.handle.environment, device: DeviceID(rawValue: 0), app: phone.app.id)
+    }
+
+    /// Checks a request to an endpoint.
+    private func judge(
+        _ request: Request, at place: Place, _ client: SocketAddress?, _ record: inout WebPushJournal.Record
+    ) async throws(Refusal) -> Accepted {
+        let target = record.target
+        if let excess = rates.excess(ofEndpoint: target.digest, at: clock.moment.uptime) {
+            throw refusal(excess, client, "Too many messages are sent to this endpoint.")
+        }
+        let (message, ttl) = try await read(request, for: target, &record)
+        try checkSender(request.headers, target, place.tokens)
+        return Accepted(message: message, ttl: ttl, target: target, id: record.id)
     }
 
     /// Reads the body and the fields of a message.
     private func read(
         _ request: Request, for target: EndpointTarget, _ record: inout WebPushJournal.Record
-    ) async throws(Refusal) -> ([UInt8], MessageFields) {
+    ) async throws(Refusal) -> (WebPushMessage, ttl: UInt64) {
         do throws(Problem) {
             let body = try await request.bytes(upTo: WebPushMessage.maximumBodyBytes)
             record.bytes = body.count
             let fields = try MessageFields(request.headers, isEmpty: body.isEmpty, takesPlain: target.isPlain)
-            record.topic = fields.topic
-            return (body, fields)
+            let message = fields.message(body)
+            record.message = message
+            return (message, fields.ttl)
         } catch {
             throw Refusal(error)
         }

@@ -14,9 +14,14 @@ package enum VAPIDKey {
     /// - Throws: ``TrustError`` if it is there and is no key: ``rule`` says what it has to be.
     package static func wished(in object: JSONObject) throws(TrustError) -> [UInt8]? {
         guard let raw = object[raw: "vapid"], String(decoding: raw, as: UTF8.self) != "null" else { return nil }
-        guard let text = object[text: "vapid"], let key = Base64URL.decoded(Array(text.utf8)[...], .url), isValid(key)
-        else { throw TrustError(.malformed, rule) }
+        guard let key = object[text: "vapid"].flatMap(bytes) else { throw TrustError(.malformed, rule) }
         return key
+    }
+
+    /// Reads a key as a subscriber writes it: 87 characters of base64url.
+    /// - Returns: nil if it is not an uncompressed point on the curve.
+    package static func bytes(_ text: String) -> [UInt8]? {
+        Base64URL.decoded(Array(text.utf8)[...], .url).flatMap { isValid($0) ? $0 : nil }
     }
 
     package static let rule =

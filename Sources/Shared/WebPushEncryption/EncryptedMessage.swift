@@ -1,3 +1,5 @@
+import Notifications
+
 /// The body of a Web Push message with what belongs to its encryption.
 package enum EncryptedMessage: Sendable, Hashable {
     /// `aes128gcm` (RFC 8291): the sender's key and the salt are in the body.
@@ -9,6 +11,23 @@ package enum EncryptedMessage: Sendable, Hashable {
     package var body: [UInt8] {
         switch self {
         case .aes128gcm(let body), .aesgcm(let body, _, _): body
+        }
+    }
+
+    /// Reads a message as it is passed on.
+    /// - Parameters:
+    ///   - encoding: the value of `Content-Encoding`.
+    ///   - dh: the sender's key and the salt of ``WebPushCoding/aesgcm``, in base64url or base64, with padding or without.
+    /// - Returns: nil if it is not encrypted, or in no way that is known.
+    package init?(_ body: [UInt8], encoding: String?, dh: String?, salt: String?) {
+        switch encoding.flatMap(WebPushCoding.init(rawValue:)) {
+        case .aes128gcm: self = .aes128gcm(body)
+        case .aesgcm:
+            guard let dh = dh.flatMap({ Base64URL.decoded(Array($0.utf8)[...]) }),
+                let salt = salt.flatMap({ Base64URL.decoded(Array($0.utf8)[...]) })
+            else { return nil }
+            self = .aesgcm(body, dh: dh, salt: salt)
+        case nil: return nil
         }
     }
 }

@@ -36,4 +36,11 @@ extension SubscriptionKeys {
             return Array(rest.dropFirst(padding))
         }
     }
+
+    /// What a message says that was sent to this subscription.
+    /// - Returns: nil if it was encrypted for another one, or is not UTF-8.
+    package func text(of message: EncryptedMessage) -> String? {
+        // The messages of other subscriptions cannot be decrypted.
+        (try? decrypt(message)).flatMap { String(validating: $0, as: UTF8.self) }
+    }
 }

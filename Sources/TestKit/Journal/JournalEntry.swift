@@ -37,7 +37,8 @@ package struct JournalEntry: Sendable {
         let headers = facts.headers.reduce(2 * facts.headers.capacity * MemoryLayout<RequestFacts.Header>.stride) {
             $0 + Self.bytes(of: $1.name) + Self.bytes(of: $1.value)
         }
-        return JournalLimits.entryBytes + facts.body.capacity + 32 + headers
+        let text = facts.text.map(Self.bytes) ?? 0
+        return JournalLimits.entryBytes + facts.body.capacity + 32 + headers + text
     }
 
     /// The memory of a text beside the value itself: a short one has none, any other a block with a head.
@@ -116,6 +117,7 @@ extension JournalEntry {
             add("body", String(decoding: facts.body, as: UTF8.self))
         }
         if let bytes = facts.messageBytes { text += #","bytes":\#(bytes)"# }
+        add("text", facts.text)
         if let bytes = facts.bodyBytes { text += #","bodyBytes":\#(bytes)"# }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)

@@ -38,12 +38,13 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
 
     package var row: Row {
         switch self {
-        case .answer, .reset: Row(interfaces: [.http2, .channels], moment: .insteadOrAfter)
+        case .answer: Row(interfaces: [.http2, .channels, .webPush], moment: .insteadOrAfter)
+        case .reset: Row(interfaces: [.http2, .channels], moment: .insteadOrAfter)
         case .goAway: Row(interfaces: [.http2, .channels], moment: .beside)
-        case .close, .hang: Row(interfaces: ProviderInterface.ofProviders, moment: .insteadOrAfter)
-        case .delay: Row(interfaces: ProviderInterface.ofProviders, moment: .beside)
-        case .lose: Row(interfaces: ProviderInterface.ofNotifications, moment: .insteadOfDelivery)
-        case .duplicate: Row(interfaces: ProviderInterface.ofNotifications, moment: .beside)
+        case .close, .hang: Row(interfaces: ProviderInterface.ofSenders, moment: .insteadOrAfter)
+        case .delay: Row(interfaces: ProviderInterface.ofSenders, moment: .beside)
+        case .lose: Row(interfaces: [.http2, .binary, .webPush], moment: .insteadOfDelivery)
+        case .duplicate: Row(interfaces: [.http2, .binary, .webPush], moment: .beside)
         case .settings, .omit: Row(interfaces: [.http2], moment: .beside)
         case .refuse: Row(interfaces: ProviderInterface.ofProviders, moment: .instead)
         case .errorPacket: Row(interfaces: [.binary], moment: .insteadOrAfter)

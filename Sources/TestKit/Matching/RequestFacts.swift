@@ -34,6 +34,8 @@ package struct RequestFacts: Sendable {
     package var subscription: String?
     /// The size of a message of Web Push, in bytes. The journal has no body of it, because it is encrypted.
     package var messageBytes: Int?
+    /// What a message of Web Push says, if it is for a subscription of a virtual device, which has the keys.
+    package var text: String?
     /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
     /// The size of the whole body in bytes, if ``body`` has only its beginning or nothing; nil if ``body`` has all of
@@ -182,13 +184,15 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     case binary
     /// The management of broadcast channels (docs/channels.md).
     case channels
-    /// Web Push (docs/web-push.md). Rehearsals and reports are not about it.
+    /// Web Push (docs/web-push.md). Reports are not about it.
     case webPush = "webpush"
     /// The management API, which sends without a provider. Rehearsals and reports are not about it.
     case management
 
-    /// The interfaces that providers use.
+    /// The interfaces of providers. A rehearsal may disturb their connections: each belongs to one environment.
     package static let ofProviders: [ProviderInterface] = [.http2, .binary, .channels]
+    /// The interfaces whose requests a rehearsal may disturb.
+    package static let ofSenders = ofProviders + [.webPush]
     /// The interfaces by which providers send notifications.
     package static let ofNotifications: [ProviderInterface] = [.http2, .binary]
 }

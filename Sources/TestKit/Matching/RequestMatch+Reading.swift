@@ -33,6 +33,8 @@ extension RequestMatch {
         apnsID = try reader.text(.apnsID, "a UUID") { NotificationID($0) }
         collapseID = try reader.text(.collapseID)
         channel = try reader.text(.channel)
+        subscription = try reader.text(.subscription)
+        text = try reader.text(.text)
         status = try reader.integer(.status, 0...599).map(Int.init)
         reason = try reader.text(.reason, "a reason of docs/provider-api.md or docs/binary-api.md") {
             Self.reasons.contains($0) ? $0 : nil

@@ -17,6 +17,10 @@ package struct RequestMatch: Sendable {
     package var apnsID: NotificationID?
     package var collapseID: String?
     package var channel: String?
+    /// The name of a Web Push subscription.
+    package var subscription: String?
+    /// What a message of Web Push says.
+    package var text: String?
     package var status: Int?
     package var reason: String?
     /// Dictionaries match by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
@@ -32,7 +36,7 @@ package struct RequestMatch: Sendable {
     var isEmpty: Bool {
         team == nil && topic == nil && token == nil && device == nil && environment == nil && interface == nil
             && serverName == nil && pushType == nil && apnsID == nil && collapseID == nil && channel == nil
-            && status == nil && reason == nil
+            && subscription == nil && text == nil && status == nil && reason == nil
             && payload == nil && outcome == nil && after == nil
     }
 
@@ -50,6 +54,8 @@ package struct RequestMatch: Sendable {
         if let apnsID, facts.apnsID != apnsID { return false }
         if let collapseID, !facts.collapseID.isSame(as: collapseID) { return false }
         if let channel, !facts.channel.isSame(as: channel) { return false }
+        if let subscription, !facts.subscription.isSame(as: subscription) { return false }
+        if let text, !facts.text.isSame(as: text) { return false }
         if let status, facts.status != status { return false }
         if let reason, facts.reason != reason { return false }
         if let outcome, facts.outcome != outcome { return false }
@@ -74,6 +80,8 @@ package struct RequestMatch: Sendable {
         compare(.apnsID, apnsID != nil && facts.apnsID != apnsID)
         compare(.collapseID, collapseID.map { !facts.collapseID.isSame(as: $0) } ?? false)
         compare(.channel, channel.map { !facts.channel.isSame(as: $0) } ?? false)
+        compare(.subscription, subscription.map { !facts.subscription.isSame(as: $0) } ?? false)
+        compare(.text, text.map { !facts.text.isSame(as: $0) } ?? false)
         compare(.status, status != nil && facts.status != status)
         compare(.reason, reason != nil && facts.reason != reason)
         compare(.payload, !matchesPayload(of: facts))
@@ -101,6 +109,8 @@ package struct RequestMatch: Sendable {
         case apnsID
         case collapseID
         case channel
+        case subscription
+        case text
         case status
         case reason
         case payload

@@ -8,14 +8,19 @@ extension Rehearsal.Rule {
     /// - Parameter place: the place of the match in the document.
     /// - Throws: an error if the rule could never fire.
     func checkReach(_ place: String) throws(MatchError) {
-        let isBinary = (match.interface.map { [$0] } ?? fault.interfaces).allSatisfy { $0 == .binary }
+        let interfaces = match.interface.map { [$0] } ?? fault.interfaces
+        let isBinary = interfaces.allSatisfy { $0 == .binary }
         if isBinary { try checkBinaryReach(place) }
+        guard interfaces != [.webPush], match.subscription == nil, match.text == nil else {
+            return try checkWebPushReach(place, interfaces)
+        }
         let outcomes: [RequestOutcome] = isBinary ? [.pending] : [.pending, .rejected]
         if let outcome = match.outcome, !outcomes.contains(outcome) {
             throw Self.fault(place, .outcome, oneOf: outcomes.map(\.rawValue), Self.later)
         }
         let reasons = isBinary ? [] : Self.reasons
-        let statuses = Set(reasons.map(\.status)).union([200])
+        var statuses = Set(reasons.map(\.status)).union([200])
+        if interfaces.contains(.webPush) { statuses.formUnion(Self.webPushStatuses) }
         if let status = match.status, !statuses.contains(status) {
             throw Self.fault(place, .status, oneOf: statuses.sorted().map { "\($0)" }, Self.later)
         }
@@ -45,9 +50,36 @@ extension Rehearsal.Rule {
         }
     }
 
+    /// The statuses with which Web Push answers a message for a subscription that is there, without using the store.
+    private static let webPushStatuses: Set<Int> = [201, 400, 401, 403, 413, 415, 429]
+
+    /// Rejects matches on what a message of Web Push does not have, and on its names where the fault is for no such message.
+    private func checkWebPushReach(_ place: String, _ interfaces: [ProviderInterface]) throws(MatchError) {
+        guard interfaces.contains(.webPush) else {
+            let key: RequestMatch.Key = match.subscription != nil ? .subscription : .text
+            throw MatchError("\(place)/\(key.rawValue)", "Only a message of Web Push has it (protocol webpush).")
+        }
+        let missing: [(RequestMatch.Key, Bool)] = [
+            (.token, match.token != nil), (.channel, match.channel != nil), (.apnsID, match.apnsID != nil),
+            (.reason, match.reason != nil), (.payload, match.payload != nil), (.serverName, match.serverName != nil),
+        ]
+        for (key, isGiven) in missing where isGiven {
+            throw MatchError("\(place)/\(key.rawValue)", "A message of Web Push has no \(key.rawValue).")
+        }
+        let outcomes: [RequestOutcome] = [.pending, .rejected]
+        if let outcome = match.outcome, !outcomes.contains(outcome) {
+            throw Self.fault(place, .outcome, oneOf: outcomes.map(\.rawValue), Self.later)
+        }
+        if let status = match.status, !Self.webPushStatuses.contains(status) {
+            throw Self.fault(
+                place, .status, oneOf: Self.webPushStatuses.sorted().map { "\($0)" }, Self.later)
+        }
+        try checkOutcome(place)
+    }
+
     private func checkOutcome(_ place: String) throws(MatchError) {
         guard let status = match.status, let outcome = match.outcome else { return }
-        let fitting: RequestOutcome = status == 200 ? .pending : .rejected
+        let fitting: RequestOutcome = (200..<300).contains(status) ? .pending : .rejected
         if outcome != fitting {
             throw MatchError("\(place)/outcome", "With the status \(status) the value has to be \(fitting.rawValue).")
         }

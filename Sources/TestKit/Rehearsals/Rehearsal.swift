@@ -33,9 +33,15 @@ package struct Rehearsal: Sendable {
         func applies(to interface: ProviderInterface) -> Bool { fault.interfaces.contains(interface) }
 
         /// Whether the rule is about a request. A binary connection ends with a notification that is refused, so no
-        /// fault comes after it.
+        /// fault comes after it. A message of Web Push that is refused cannot be lost, nor come twice.
         func applies(to facts: RequestFacts) -> Bool {
-            applies(to: facts.interface) && (facts.interface != .binary || facts.outcome != .rejected)
+            guard applies(to: facts.interface) else { return false }
+            guard facts.outcome == .rejected else { return true }
+            return switch facts.interface {
+            case .binary: false
+            case .webPush: fault.name != .lose && fault.name != .duplicate
+            case .http2, .channels, .management: true
+            }
         }
     }
 

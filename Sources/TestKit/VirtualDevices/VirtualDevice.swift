@@ -12,6 +12,8 @@ package struct VirtualDevice: Sendable {
     /// When it got this behaviour.
     package internal(set) var since: Timestamp
     package internal(set) var apps: [VirtualApp]
+    /// The subscriptions of Web Push of its apps.
+    package internal(set) var subscriptions: [VirtualSubscription] = []
     /// The device token of which the device was made at its first use; nil for a device that a test made.
     package let firstSeen: [UInt8]?
 

@@ -32,6 +32,8 @@ package final class VirtualDevices: Sendable {
     let seen: Mutex<SeenTokens>
     private let expired = Mutex<Set<Destination>>([])
     let acknowledgements = VirtualAcknowledgements()
+    /// Nil until the service has Web Push.
+    let webPush = Mutex<EndpointMaking?>(nil)
     private let turns = Turns()
 
     /// - Parameters:
@@ -59,6 +61,9 @@ package final class VirtualDevices: Sendable {
         self.remember = remember
         seen = Mutex(SeenTokens(limit: seenLimit))
     }
+
+    /// Sets what makes endpoints, so that apps on the devices can have subscriptions of Web Push.
+    package func use(_ making: EndpointMaking) { webPush.withLock { $0 = making } }
 
     /// Lets the devices acknowledge until the task is cancelled.
     package func run() async {
@@ -111,6 +116,7 @@ extension VirtualDevices {
         apps: [VirtualApp],
         behaviour: DeviceBehaviour,
         power: DevicePower = .charging,
+        subscriptions: [WantedSubscription] = [],
     ) async throws -> VirtualDevice {
         var random = SystemRandomNumberGenerator()
         let key = DeviceKey(environment: .development, device: DeviceID(rawValue: random.next()))
@@ -119,6 +125,7 @@ extension VirtualDevices {
         do {
             try remember(key.device)
             for index in apps.indices { try await register(&device.apps[index], of: key) }
+            for wanted in subscriptions { device.subscriptions.append(try await subscribe(wanted, of: key)) }
             let made = device
             entries.withLock { $0[key] = Entry(device: made) }
             return try await apply(behaviour, to: made) ?? made
@@ -165,6 +172,7 @@ extension VirtualDevices {
         // Only an active registration can end. One that is to stay may have been ended by its token's renewal.
         if !device.behaviour.hasApps || behaviour.hasApps {
             for destination in device.destinations { try await register(destination, at: clock.time) }
+            try await subscribeAgain(id)
         }
         return try await apply(behaviour, to: device)
     }
@@ -271,6 +279,7 @@ extension VirtualDevices {
                     removeNames(of: gone)
                 }
                 entries[key]?.device.apps.removeAll { $0.app.id == app }
+                entries[key]?.device.subscriptions.removeAll { $0.wanted.app.id == app }
             }
         }
         seen.withLock { $0.remove(app) }

@@ -32,23 +32,6 @@ struct SubscriptionKeyFile: Codable, Sendable {
     }
 }
 
-extension EncryptedMessage {
-    /// The encrypted message that a device has received.
-    /// - Returns: nil if it is not encrypted, or in no way that is known.
-    init?(_ message: WebPushMessage) {
-        switch message.encoding.flatMap(WebPushCoding.init(rawValue:)) {
-        case .aes128gcm: self = .aes128gcm(message.body)
-        case .aesgcm:
-            // Senders write it in either alphabet, with padding or without.
-            guard let dh = message.dh.flatMap({ Base64URL.decoded(Array($0.utf8)[...]) }),
-                let salt = message.salt.flatMap({ Base64URL.decoded(Array($0.utf8)[...]) })
-            else { return nil }
-            self = .aesgcm(message.body, dh: dh, salt: salt)
-        case nil: return nil
-        }
-    }
-}
-
 /// Decrypts the messages that a device receives, with the keys of some subscriptions.
 struct MessageReader: Sendable {
     let keys: [SubscriptionKeys]
@@ -56,11 +39,10 @@ struct MessageReader: Sendable {
     /// What is inside a message.
     /// - Returns: nil if it is no Web Push message, is not encrypted, was encrypted for another subscription, or is not UTF-8.
     func text(_ notification: ReceivedNotification) -> String? {
-        guard let message = notification.webPush.flatMap({ EncryptedMessage($0) }) else { return nil }
-        for keys in keys {
-            // The messages of other subscriptions cannot be decrypted.
-            if let text = try? keys.decrypt(message) { return String(validating: text, as: UTF8.self) }
-        }
-        return nil
+        guard let webPush = notification.webPush,
+            let message = EncryptedMessage(
+                webPush.body, encoding: webPush.encoding, dh: webPush.dh, salt: webPush.salt)
+        else { return nil }
+        return keys.lazy.compactMap { $0.text(of: message) }.first
     }
 }

@@ -10,6 +10,11 @@ export interface APNsRequest {
   device?: string;
   topic?: string;
   channel?: string;
+  protocol?: 'h2' | 'binary' | 'channels' | 'webpush' | 'management';
+  /** Of a message of Web Push: the subscription's name, the size of the body, and what it says. */
+  subscription?: string;
+  bytes?: number;
+  text?: string;
   payload?: any;
   body?: string;
   status?: number;
@@ -29,6 +34,8 @@ export interface Match {
   apnsID?: string;
   collapseID?: string;
   channel?: string;
+  subscription?: string;
+  text?: string;
   status?: number;
   reason?: string;
   outcome?: APNsRequest['outcome'];
@@ -89,6 +96,12 @@ export class Team {
     behaviour?: Behaviour,
     settings?: { name?: string; token?: string; delay?: number; since?: number; [key: string]: unknown },
   ): Promise<Device>;
+  webPush(
+    behaviour?: Behaviour,
+    settings?: {
+      name?: string; vapid?: string; plain?: boolean; delay?: number; since?: number; [key: string]: unknown
+    },
+  ): Promise<Subscription>;
   requests(match?: Match): Promise<APNsRequest[]>;
   sent(): Promise<string[]>;
   wait(match?: Match, limits?: { count?: number; timeout?: number }): Promise<APNsRequest[]>;
@@ -101,9 +114,20 @@ export class Team {
   close(): Promise<void>;
 }
 
+export class Subscription {
+  readonly device: Device;
+  readonly name: string;
+  readonly endpoint: string;
+  readonly p256dh: string;
+  readonly auth: string;
+  readonly privateKey: string;
+  toJSON(): { endpoint: string; keys: { p256dh: string; auth: string } };
+}
+
 export class Device {
   readonly id: string;
   readonly token: string;
+  readonly subscriptions: { bundleID: string; name: string; endpoint: string; p256dh: string; auth: string; privateKey: string }[];
   behave(behaviour: Behaviour, settings?: { delay?: number; since?: number }): Promise<void>;
   remove(): Promise<void>;
 }

@@ -3,4 +3,4 @@
 export { Carillon, team } from './service.js';
 export { CarillonError, WaitTimeout } from './errors.js';
 export { ExactNumber } from './exactjson.js';
-export { Clock, Device, Rehearsal, Team } from './team.js';
+export { Clock, Device, Rehearsal, Subscription, Team } from './team.js';

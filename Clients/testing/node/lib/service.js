@@ -24,7 +24,7 @@ export class Carillon {
    */
   static async start({ accept, options = [], startTimeout = 30_000 } = {}) {
     if (process.env.CARILLON_MANAGEMENT_URL) return Carillon.attach({ accept });
-    const settings = ['--clock', 'virtual', ...(accept ? ['--accept', accept] : []), ...options];
+    const settings = ['--clock', 'virtual', '--web-push', '127.0.0.1:0', ...(accept ? ['--accept', accept] : []), ...options];
     const program = await Program.start(settings, startTimeout);
     const { ready } = program;
     const management = new Management(ready.management.url, ready.management.key, () => program.ending());

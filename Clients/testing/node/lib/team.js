@@ -73,7 +73,20 @@ export class Team {
       ...values,
     });
     const own = answer.apps.find((app) => app.bundleID === this.bundleID)?.token;
-    return new Device(this.#management, answer.deviceID, token ?? own);
+    return new Device(this.#management, answer.deviceID, token ?? own, answer.subscriptions);
+  }
+
+  /**
+   * Makes a virtual device, and a subscription of its app to Web Push (docs/web-push.md).
+   *
+   * name: the subscription's, by which `wait` and `requests` find its messages.
+   * vapid: the only public key that may sign, in base64url; otherwise anybody may send.
+   * plain: whether messages without encryption are accepted.
+   * behaviour and the rest: as for `device`.
+   */
+  async webPush(behaviour = 'online', { name = randomBytes(4).toString('hex'), vapid, plain, ...values } = {}) {
+    const device = await this.device(behaviour, { ...values, subscriptions: [{ name, vapid, plain }] });
+    return new Subscription(device);
   }
 
   /** The requests of the backend that match, oldest first: as docs/testing.md describes them. */
@@ -176,14 +189,35 @@ export class Team {
   async [Symbol.asyncDispose ?? Symbol('dispose')]() { await this.close(); }
 }
 
+/** A subscription of an app on a virtual device to Web Push, with what a Web Push library needs to send to it. */
+export class Subscription {
+  constructor(device) {
+    const [made] = device.subscriptions;
+    this.device = device;
+    /** The name that the journal has: `apns.wait({ subscription: subscription.name })`. */
+    this.name = made.name;
+    this.endpoint = made.endpoint;
+    /** The public key and the secret, in base64url. */
+    this.p256dh = made.p256dh;
+    this.auth = made.auth;
+    /** The private key. A test does not need it: the journal has what a message says. */
+    this.privateKey = made.privateKey;
+  }
+
+  /** The subscription as a browser gives it to its server, and as web-push takes it. */
+  toJSON() { return { endpoint: this.endpoint, keys: { p256dh: this.p256dh, auth: this.auth } }; }
+}
+
 /** A virtual device. `token` is its device token in hexadecimal digits. */
 export class Device {
   #management;
 
-  constructor(management, id, token) {
+  constructor(management, id, token, subscriptions = []) {
     this.#management = management;
     this.id = id;
     this.token = token;
+    /** Its subscriptions to Web Push. */
+    this.subscriptions = subscriptions;
   }
 
   /** Changes what the device does from now on: see `Team.device`. */

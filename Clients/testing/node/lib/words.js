@@ -20,8 +20,11 @@ export function requestLine(request) {
   const answer = request.status === undefined ? 'no answer yet' : [request.status, request.reason].filter(Boolean).join(' ');
   const parts = [`#${request.number}`, answer];
   if (request.outcome) parts.push(request.outcome);
-  for (const name of ['topic', 'token', 'channel']) if (request[name]) parts.push(`${name} ${request[name]}`);
-  parts.push(request.payload === undefined ? 'no payload' : `payload ${shown(request.payload)}`);
+  for (const name of ['topic', 'token', 'channel', 'subscription']) if (request[name]) parts.push(`${name} ${request[name]}`);
+  for (const name of ['payload', 'text']) if (request[name] !== undefined) parts.push(`${name} ${shown(request[name])}`);
+  if (request.payload === undefined && request.text === undefined) {
+    parts.push(request.protocol === 'webpush' ? 'no text' : 'no payload');
+  }
   if (request.rule) parts.push(`fault ${request.rule}`);
   return parts.join(', ');
 }

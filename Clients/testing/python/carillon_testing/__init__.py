@@ -12,6 +12,6 @@ With pytest, take the fixture `apns`. Elsewhere:
 
 from .errors import CarillonError, WaitTimeout
 from .service import Carillon
-from .team import Clock, Device, Rehearsal, Team
+from .team import Clock, Device, Rehearsal, Subscription, Team
 
-__all__ = ["Carillon", "CarillonError", "Clock", "Device", "Rehearsal", "Team", "WaitTimeout"]
+__all__ = ["Carillon", "CarillonError", "Clock", "Device", "Rehearsal", "Subscription", "Team", "WaitTimeout"]

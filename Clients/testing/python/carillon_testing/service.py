@@ -27,7 +27,8 @@ class Carillon:
         """
         if os.environ.get("CARILLON_MANAGEMENT_URL"):
             return cls.attach(accept=accept)
-        options = ["--clock", "virtual", *(["--accept", accept] if accept else []), *options]
+        options = [
+            "--clock", "virtual", "--web-push", "127.0.0.1:0", *(["--accept", accept] if accept else []), *options]
         program = Program(options, start_timeout)
         ready = program.ready
         management = Management(ready["management"]["url"], ready["management"]["key"], program.ending)

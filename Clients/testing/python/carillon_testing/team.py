@@ -105,6 +105,17 @@ class Team:
         _, made = self._management.ask("POST", "/v1/devices", device)
         return Device(self, made, token)
 
+    def web_push(self, behaviour="online", *, name=None, vapid=None, plain=False, **values):
+        """Makes a virtual device, and a subscription of its app to Web Push (docs/web-push.md).
+
+        name: the subscription's, by which `wait` and `requests` find its messages.
+        vapid: the only public key that may sign, in base64url; otherwise anybody may send.
+        plain: whether messages without encryption are accepted.
+        behaviour, values: as for `device`.
+        """
+        subscription = _given({"name": name or secrets.token_hex(4), "vapid": vapid, "plain": plain or None})
+        return Subscription(self.device(behaviour, subscriptions=[subscription], **values))
+
     def requests(self, **match):
         """The requests of the backend that match, oldest first: dictionaries as docs/testing.md describes them."""
         query = {
@@ -203,12 +214,38 @@ class Team:
         self.close()
 
 
+class Subscription:
+    """A subscription of an app on a virtual device to Web Push, with what a Web Push library needs to send to it."""
+
+    def __init__(self, device):
+        made = device.subscriptions[0]
+        #: The device. `behave` changes what it does.
+        self.device = device
+        #: The name that the journal has: `apns.wait(subscription=subscription.name)`.
+        self.name = made["name"]
+        #: The URL to send to.
+        self.endpoint = made["endpoint"]
+        #: The public key, in base64url.
+        self.p256dh = made["p256dh"]
+        #: The secret, in base64url.
+        self.auth = made["auth"]
+        #: The private key, in base64url. A test does not need it: the journal has what a message says.
+        self.private_key = made["privateKey"]
+
+    @property
+    def info(self):
+        """The subscription as a browser gives it to its server, and as pywebpush takes it."""
+        return {"endpoint": self.endpoint, "keys": {"p256dh": self.p256dh, "auth": self.auth}}
+
+
 class Device:
     """A virtual device."""
 
     def __init__(self, team, made, token):
         self._management = team._management
         self.id = made["deviceID"]
+        #: Its subscriptions to Web Push, as dictionaries.
+        self.subscriptions = made.get("subscriptions", [])
         #: The device token in hexadecimal digits.
         self.token = token or next(app["token"] for app in made["apps"] if app["bundleID"] == team.bundle_id)
 

@@ -30,10 +30,14 @@ def request_line(request):
     parts = [f"#{request['number']}", answer]
     if request.get("outcome"):
         parts.append(request["outcome"])
-    for name in ("topic", "token", "channel"):
+    for name in ("topic", "token", "channel", "subscription"):
         if request.get(name):
             parts.append(f"{name} {request[name]}")
-    parts.append(f"payload {shown(request['payload'])}" if "payload" in request else "no payload")
+    for name in ("payload", "text"):
+        if name in request:
+            parts.append(f"{name} {shown(request[name])}")
+    if "payload" not in request and "text" not in request:
+        parts.append("no text" if request.get("protocol") == "webpush" else "no payload")
     if request.get("rule"):
         parts.append(f"fault {request['rule']}")
     return ", ".join(parts)

@@ -14,6 +14,7 @@ extension TextFormat {
     }
 
     static let teamName = line(maximumBytes: Team.maximumNameBytes)
+    static let subscription = line(maximumBytes: WebPushSubscription.nameBytes.upperBound)
     static let grantName = line(maximumBytes: Grant.maximumNameBytes)
     static let upstreamAddress = line(maximumBytes: 300)
     static let certificateFormat = oneOf(CertificateFormat.allCases.map(\.rawValue))

@@ -31,15 +31,18 @@ struct FixturePlan: Sendable {
         let tokens: [BundleID: [TopicKind: [UInt8]]]
         let behaviour: DeviceBehaviour
         let power: DevicePower
+        let subscriptions: [PlannedSubscription]
     }
 
     private let api: ManagementAPI
-    private let testing: ManagementTesting
+    let testing: ManagementTesting
     /// The accounts as they would be.
     private var accounts: AccountsSnapshot
     private var nextAppID = AppID(rawValue: .max)
     /// The named tokens of the document, by topic.
     private var tokens: [String: Set<[UInt8]>] = [:]
+    /// The named endpoints of the document.
+    var endpoints: Set<EndpointID> = []
     private var random = SystemRandomNumberGenerator()
 
     /// - Parameters:
@@ -238,6 +241,8 @@ extension FixturePlan {
             }
             named[bundleID, default: [:]][service] = try token(text, of: bundleID, service, at: place)
         }
+        let subscriptions = try self.subscriptions(
+            written.subscriptions ?? [], apps: apps, at: pointer + "/subscriptions")
         written.apps = apps.map(\.rawValue)
         written.environment = Environment.development.rawValue
         written.behaviour = ManagementMessages.Behaviour(behaviour)
@@ -245,7 +250,9 @@ extension FixturePlan {
         let power = written.power.flatMap(DevicePower.init) ?? .charging
         return (
             written,
-            PlannedDevice(name: written.name, apps: apps, tokens: named, behaviour: behaviour, power: power)
+            PlannedDevice(
+                name: written.name, apps: apps, tokens: named, behaviour: behaviour, power: power,
+                subscriptions: subscriptions)
         )
     }
 

@@ -108,6 +108,9 @@ extension ManagementAPI {
             let services = device.apps.flatMap(\.tokens)
             let own = device.apps.map { ($0.app.bundleID.rawValue, $0.token) }
             written[index].tokens = Dictionary(services + own) { _, last in last }
+            if written[index].subscriptions != nil {
+                written[index].subscriptions = device.subscriptions.map(ManagementMessages.FixtureSubscription.init)
+            }
         }
         return written
     }
@@ -124,8 +127,12 @@ extension ManagementAPI {
             }
             return VirtualApp(app, named: device.tokens[bundleID] ?? [:])
         }
+        let subscriptions = device.subscriptions.compactMap { planned in
+            virtualApps.first { $0.app.bundleID == planned.bundleID }.map { planned.wanted(of: $0.app) }
+        }
         return try await testing.devices.create(
-            name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour, power: device.power)
+            name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour, power: device.power,
+            subscriptions: subscriptions)
     }
 
     /// Deletes a team with everything that belongs to it, including its virtual devices and its requests in the
@@ -258,6 +265,7 @@ extension ManagementAPI {
                     waiting: waiting(app.app.id))
             },
             channels: try await channels(of: device.key),
+            subscriptions: device.subscriptions.map(ManagementMessages.DeviceSubscription.init),
         )
     }
 

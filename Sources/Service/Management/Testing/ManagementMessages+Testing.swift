@@ -150,6 +150,7 @@ extension ManagementMessages {
         package var behaviour: Behaviour?
         package let apps: [DeviceApp]
         package let channels: [String: [String]]
+        package var subscriptions: [DeviceSubscription]?
 
         package static let form: JSONForm<Device> = .object(
             "Device", Device.init,
@@ -169,7 +170,10 @@ extension ManagementMessages {
             .required("apps", .list(of: DeviceApp.form), \.apps),
             .required(
                 "channels", .dictionary(of: .list(of: .text(.any))), \.channels,
-                "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID."))
+                "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID."),
+            .optional(
+                "subscriptions", .list(of: DeviceSubscription.form), \.subscriptions,
+                "The Web Push subscriptions of a virtual one."))
     }
 
     package struct DeviceApp: JSONMessage {
@@ -276,10 +280,14 @@ extension ManagementMessages {
         package var behaviour: Behaviour?
         package var power: String?
         package var tokens: [String: String]?
+        package var subscriptions: [FixtureSubscription]?
 
         static let form: JSONForm<FixtureDevice> = .object(
             "FixtureDevice",
-            { FixtureDevice(name: $0, environment: $1, apps: $2, behaviour: $3, power: $4, tokens: $5) },
+            {
+                FixtureDevice(
+                    name: $0, environment: $1, apps: $2, behaviour: $3, power: $4, tokens: $5, subscriptions: $6)
+            },
             .optional("name", .text(.teamName), \.name),
             .optional("environment", .text(.oneOf([Environment.development.rawValue])), \.environment),
             .optional(
@@ -289,7 +297,10 @@ extension ManagementMessages {
             .optional("power", .text(.power), \.power, "charging without it."),
             .optional(
                 "tokens", .dictionary(of: .text(.any)), \.tokens,
-                "The device tokens of its apps and their services, by topic, in hexadecimal digits."))
+                "The device tokens of its apps and their services, by topic, in hexadecimal digits."),
+            .optional(
+                "subscriptions", .list(of: FixtureSubscription.form, to: FixtureLimits.subscriptions), \.subscriptions,
+                "The Web Push subscriptions of its apps."))
     }
 
     /// A device that joins a team. Only this one may have channels, because the apps of a fixture have none yet.
@@ -319,8 +330,13 @@ extension ManagementMessages.FixtureTeam {
 }
 
 extension ManagementMessages.FixtureDevice {
-    package init(name: String, behaviour: ManagementMessages.Behaviour, tokens: [String: String]? = nil) {
-        self.init(deviceID: nil, name: name, behaviour: behaviour, tokens: tokens)
+    package init(
+        name: String,
+        behaviour: ManagementMessages.Behaviour,
+        tokens: [String: String]? = nil,
+        subscriptions: [ManagementMessages.FixtureSubscription]? = nil,
+    ) {
+        self.init(deviceID: nil, name: name, behaviour: behaviour, tokens: tokens, subscriptions: subscriptions)
     }
 }
 

@@ -21,6 +21,7 @@ extension ManagementSchemas {
             .optional("device", text), .optional("activityToken", text), .optional("topic", text),
             .optional("channel", text), .optional("subscription", text, "The Web Push subscription."),
             .optional("bytes", moment, "The size of a message of Web Push."),
+            .optional("text", text, "What it says, if the subscription is a virtual device's."),
             .optional("payload", .openObject, "If the body is a JSON object."),
             .optional("body", text, "If it is not."), .optional("bodyBytes", moment),
             .optional("status", .integer(0...599)), .optional("reason", text), .optional("apnsID", text),
@@ -69,4 +70,6 @@ package enum FixtureLimits {
     package static let keys = 100
     /// The certificate authority has to sign each of them, which takes time.
     package static let certificates = 100
+    /// On one device. Each is a row of the store.
+    package static let subscriptions = 500
 }

@@ -1,3 +1,4 @@
+import Courier
 import Delivery
 import Dispatch
 import Foundation
@@ -12,6 +13,7 @@ import Storage
 import Synchronization
 import Trust
 import VirtualDevices
+import WebPush
 
 /// The team and the app that the first start has made. They are known once the service is ready.
 private final class FirstMade: Sendable {
@@ -113,6 +115,23 @@ final class DevelopmentParts: Sendable {
 
     /// Sets the provider API of the development environment. The management API sends notifications by its rules.
     func setProviderAPI(_ api: ProviderAPI?) { providerAPI.withLock { $0 = api } }
+
+    var webPushTools: WebPushTools {
+        WebPushTools(observation) { [devices] message, destination in devices.text(of: message, to: destination) }
+    }
+
+    /// Lets virtual devices have subscriptions of Web Push.
+    func useWebPush(_ endpoints: WebPushEndpoints) {
+        devices.use(
+            EndpointMaking(store) { wanted, app in
+                guard let origin = endpoints.origin,
+                    let made = endpoints.make(
+                        wanted.name, of: app, vapid: wanted.vapid, isPlain: wanted.isPlain, named: wanted.endpoint)
+                else { return nil }
+                let url = wanted.endpoint?.url(at: origin) ?? endpoints.url(of: made, at: origin)
+                return (made, url)
+            })
+    }
 
     /// Sets what forwards released requests.
     func setForwarder(_ forwarder: any Forwarding) { self.forwarder.withLock { $0 = forwarder } }

@@ -38,7 +38,7 @@ struct WebPushParts: Sendable {
         let api = WebPushAPI(
             environments: settings.environments, subscriptions: base.store, accounts: base.store,
             delivery: delivery, seal: base.secrets.credentialSeal, limits: settings.webPush.limits,
-            limitLog: base.limitLog, clock: base.clock, observation: development?.observation,
+            limitLog: base.limitLog, clock: base.clock, tools: development?.webPushTools,
             relay: WebPushRelay(phones: phones.forwarding), phones: phones.subscriptions, handles: phones.handles)
         var listeners: [Listener] = []
         var urls: [String] = []

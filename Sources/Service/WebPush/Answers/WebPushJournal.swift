@@ -5,12 +5,12 @@ import Notifications
 
 /// Shows the requests of the development environment to the journal. No record has an endpoint or a signature.
 struct WebPushJournal: Sendable {
-    private let observation: RequestObservation
+    private let tools: WebPushTools
     private let accounts: any Accounts
     private let clock: ServiceClock
 
-    init(_ observation: RequestObservation, accounts: any Accounts, clock: ServiceClock) {
-        (self.observation, self.accounts, self.clock) = (observation, accounts, clock)
+    init(_ tools: WebPushTools, accounts: any Accounts, clock: ServiceClock) {
+        (self.tools, self.accounts, self.clock) = (tools, accounts, clock)
     }
 
     /// What is known of a request for a subscription.
@@ -21,46 +21,50 @@ struct WebPushJournal: Sendable {
         let id: NotificationID
         /// The size of the body, once it has arrived.
         var bytes: Int?
-        var topic: String?
+        /// The message, once its fields were read.
+        var message: WebPushMessage?
     }
+
+    private var observation: RequestObservation { tools.observation }
 
     /// - Returns: the connection's number; 0 if nobody observes.
     func connectionOpened() -> UInt64 { observation.isActive ? observation.observer.connectionOpened() : 0 }
-
-    /// Notes a message that is handed to `Delivery`.
-    /// - Returns: its number; nil if nobody observes.
-    func accepted(_ record: Record) -> UInt64? { decided(record, status: 201) }
-
-    /// Notes a request that was refused.
-    func refused(_ record: Record, _ status: Int) {
-        if let number = decided(record, status: status) { answered(number, status) }
-    }
 
     func answered(_ number: UInt64, _ status: Int) {
         observation.observer.answered(number, RequestAnswer(status: status))
     }
 
-    private func decided(_ record: Record, status: Int) -> UInt64? {
+    /// Notes that a request gets no answer, because of a rehearsal.
+    /// - Parameter isDiscarded: whether its message goes to nobody.
+    func unanswered(_ number: UInt64, isDiscarded: Bool) {
+        observation.observer.unanswered(number, isDiscarded: isDiscarded)
+    }
+
+    /// Notes a request about which the API has decided.
+    /// - Parameter status: 201 if its message is to be handed on.
+    /// - Returns: its number, and perhaps what a rehearsal wants; nil if nobody observes.
+    func decided(_ record: Record, _ status: Int) -> RequestDecision? {
         guard observation.isActive, record.target.environment == .development else { return nil }
-        let (app, device, name): (App?, DeviceID?, String) =
+        let (app, destination, name): (App?, Destination?, String) =
             switch record.target {
             case .device(let subscription):
                 (
-                    accounts.current.app(subscription.destination.app), subscription.destination.device,
-                    subscription.name
+                    accounts.current.app(subscription.destination.app), subscription.destination, subscription.name
                 )
             case .phone(let phone): (phone.app, nil, phone.endpoint.name)
             }
         var facts = RequestFacts(
             time: clock.time, connection: record.connection, environment: record.target.environment,
-            interface: .webPush, team: app?.team, headers: Self.headers(record.headers), device: device,
+            interface: .webPush, team: app?.team, headers: Self.headers(record.headers),
+            device: destination?.device,
             topic: app?.bundleID.rawValue, pushType: PushType.webPush.rawValue, apnsID: record.id,
-            collapseID: record.topic, status: status)
+            collapseID: record.message?.topic, status: status)
         facts.machineTime = clock.machineTime
         facts.subscription = name
-        facts.isForwarded = device == nil
+        facts.isForwarded = destination == nil
         facts.messageBytes = record.bytes
-        return observation.observer.decided(facts).number
+        if let message = record.message, let destination { facts.text = tools.text(message, destination) }
+        return observation.observer.decided(facts)
     }
 
     /// The fields without the signature of the token.

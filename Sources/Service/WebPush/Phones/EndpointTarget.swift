@@ -32,6 +32,15 @@ enum EndpointTarget: Sendable {
         }
     }
 
+    /// Where a message is from which it can be withdrawn. One that was handed on to an upstream is nowhere.
+    var location: Destination {
+        switch self {
+        case .device(let subscription): subscription.destination
+        case .phone(let phone):
+            Destination(environment: phone.handle.environment, device: DeviceID(rawValue: 0), app: phone.app.id)
+        }
+    }
+
     var environment: Environment {
         switch self {
         case .device(let subscription): subscription.destination.environment

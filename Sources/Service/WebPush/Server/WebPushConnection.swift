@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
+import Matching
 import NIOCore
 
 /// One connection of a sender. ``ConnectionGuard`` and ``RequestGuard`` close it if its client is too slow. Confined to the
@@ -16,6 +17,9 @@ final class WebPushConnection: ServedConnection {
     private let tasks: ConnectionTasks
     private let logger: Logger
     private let connection = ConnectionGuard(WebPushLimits.connections)
+    /// The timers of the requests that a rehearsal lets wait.
+    private var held: [Int: Scheduled<Void>] = [:]
+    private var lastHeld = 0
 
     init(
         _ api: WebPushAPI,
@@ -43,9 +47,9 @@ final class WebPushConnection: ServedConnection {
         let makeGuard = { @Sendable in
             RequestGuard(WebPushLimits.requests) { problem in bound.value.malformedRequest(problem.detail) }
         }
+        let link = link
         let respond = { @Sendable [api, sender] (request: Request) async -> Response in
-            await api.respond(
-                to: request, from: sender.address(of: request.headers), connection: sender.connection)
+            await api.respond(to: request, from: sender.address(of: request.headers), on: link)
         }
         guard isHTTP2 else {
             _ = tasks.serve(accepted.channel, makeGuard(), logger) { request, _ in await respond(request) }
@@ -63,9 +67,42 @@ final class WebPushConnection: ServedConnection {
         }
     }
 
+    /// What rehearsals do with the connection.
+    private var link: WebPushLink {
+        let connection = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
+        let eventLoop = accepted.channel.eventLoop
+        return WebPushLink(number: sender.connection) { kind in
+            eventLoop.execute {
+                switch kind {
+                case .fin: connection.value.close()
+                case .rst: AbruptEnd.close(connection.value.accepted.channel)
+                }
+            }
+        } wait: { time in
+            // It fails if the connection ends before.
+            try? await eventLoop.flatSubmit { connection.value.hold(for: time) }.get()
+        }
+    }
+
+    private func hold(for time: Duration) -> EventLoopFuture<Void> {
+        let timer = accepted.channel.eventLoop.scheduleTask(in: TimeAmount(time)) {}
+        let connection = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
+        if lastHeld == 0 { accepted.channel.closeFuture.whenComplete { _ in connection.value.releaseHeld() } }
+        lastHeld += 1
+        let number = lastHeld
+        held[number] = timer
+        timer.futureResult.whenComplete { _ in connection.value.held[number] = nil }
+        return timer.futureResult
+    }
+
+    private func releaseHeld() {
+        for timer in Array(held.values) { timer.cancel() }
+    }
+
     func tick(now: NIODeadline) {}
 
     func drain() {
+        releaseHeld()
         // The manager of HTTP/2 sends GOAWAY at this event.
         if isHTTP2 {
             accepted.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())

@@ -156,14 +156,41 @@ public final class APNs implements AutoCloseable {
      * @param token the device token in hexadecimal digits; null if the service makes one
      */
     public Device device(Map<String, ?> behaviour, String token) {
+        return read(make(behaviour, token == null ? Map.of() : Map.of("tokens", Map.of(bundleID, token))), token);
+    }
+
+    private Map<?, ?> make(Map<String, ?> behaviour, Map<String, ?> more) {
         Map<String, Object> device = new LinkedHashMap<>(Map.of("team", teamID, "name", "phone", "behaviour", behaviour));
-        if (token != null) device.put("tokens", Map.of(bundleID, token));
-        Map<?, ?> made = management.ask("POST", "/v1/devices", device).object();
+        device.putAll(more);
+        return management.ask("POST", "/v1/devices", device).object();
+    }
+
+    private Device read(Map<?, ?> made, String token) {
         String own = token;
         for (Object app : (List<?>) made.get("apps")) {
             if (own == null && bundleID.equals(((Map<?, ?>) app).get("bundleID"))) own = (String) ((Map<?, ?>) app).get("token");
         }
         return new Device(management, (String) made.get("deviceID"), own);
+    }
+
+    /** Makes a virtual device that is online, and a subscription of its app to Web Push. */
+    public Subscription webPush() { return webPush("online"); }
+
+    /** Makes a device that behaves as one that is online, slow, offline, silent, removed or expired, with a subscription. */
+    public Subscription webPush(String behaviour) { return webPush(Map.of("kind", behaviour), Map.of()); }
+
+    /**
+     * Makes a device, and a subscription of its app to Web Push.
+     *
+     * @param behaviour such as {@code Map.of("kind", "slow", "delay", "PT2S")}
+     * @param subscription its {@code name}; {@code vapid}, the only public key that may sign; {@code plain}, whether messages
+     *     without encryption are accepted. All may be missing.
+     */
+    public Subscription webPush(Map<String, ?> behaviour, Map<String, ?> subscription) {
+        Map<String, Object> wanted = new LinkedHashMap<>(subscription);
+        wanted.putIfAbsent("name", HexFormat.of().toHexDigits(new SecureRandom().nextInt()));
+        Map<?, ?> made = make(behaviour, Map.of("subscriptions", List.of(wanted)));
+        return new Subscription(read(made, null), (Map<?, ?>) ((List<?>) made.get("subscriptions")).get(0));
     }
 
     private Map<String, Object> own(Map<String, ?> match) {

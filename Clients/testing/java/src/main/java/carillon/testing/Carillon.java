@@ -58,7 +58,7 @@ public final class Carillon implements AutoCloseable {
     public static Carillon start(Settings settings) {
         String url = System.getenv("CARILLON_MANAGEMENT_URL");
         if (url != null && !url.isEmpty()) return attach(url, System.getenv("CARILLON_MANAGEMENT_KEY"), settings);
-        List<String> options = new ArrayList<>(List.of("--clock", "virtual"));
+        List<String> options = new ArrayList<>(List.of("--clock", "virtual", "--web-push", "127.0.0.1:0"));
         if (settings.accept != null) options.addAll(List.of("--accept", settings.accept));
         options.addAll(settings.options);
         Program program = new Program(options, settings.startTimeout);

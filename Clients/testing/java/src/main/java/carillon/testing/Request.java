@@ -42,6 +42,12 @@ public final class Request {
     @SuppressWarnings("unchecked")
     public Map<String, Object> payload() { return (Map<String, Object>) members.get("payload"); }
 
+    /** The name of the Web Push subscription that the message was for; null if it was a notification. */
+    public String subscription() { return text("subscription"); }
+
+    /** What a message of Web Push says; null if it cannot be decrypted, or is not UTF-8. */
+    public String text() { return text("text"); }
+
     /** The value of a key of a match. */
     Object value(String key) {
         // These are header fields of the request.
@@ -58,8 +64,10 @@ public final class Request {
         parts.add("#" + number());
         parts.add(status() == 0 ? "no answer yet" : status() + (reason() == null ? "" : " " + reason()));
         if (outcome() != null) parts.add(outcome());
-        for (String name : List.of("topic", "token", "channel")) if (text(name) != null) parts.add(name + " " + text(name));
-        parts.add(payload() == null ? "no payload" : "payload " + shown(payload()));
+        for (String name : List.of("topic", "token", "channel", "subscription")) if (text(name) != null) parts.add(name + " " + text(name));
+        if (payload() != null) parts.add("payload " + shown(payload()));
+        else if (text() != null) parts.add("text " + shown(text()));
+        else parts.add("webpush".equals(text("protocol")) ? "no text" : "no payload");
         if (text("rule") != null) parts.add("fault " + text("rule"));
         return String.join(", ", parts);
     }

@@ -1,0 +1,68 @@
+import HTTPAPI
+import Hummingbird
+import Matching
+import NIOCore
+import Notifications
+
+/// What a rehearsal does to one request (docs/testing.md), and what the journal learns of its answer.
+struct WebPushPerformance: Sendable {
+    private let number: UInt64
+    private let fault: RequestFault?
+    private let link: WebPushLink
+    private let journal: WebPushJournal?
+
+    init(_ decision: RequestDecision, _ link: WebPushLink, _ journal: WebPushJournal?) {
+        number = decision.number
+        (self.link, self.journal) = (link, journal)
+        if case .misbehave(_, let fault) = decision { self.fault = fault } else { fault = nil }
+    }
+
+    /// How often the message is handed to `Delivery`.
+    var times: Int {
+        guard case .duplicate(let count) = fault?.kind else { return 1 }
+        return count
+    }
+
+    /// Does what a fault does before the message is accepted.
+    /// - Parameter response: the answer without a fault.
+    /// - Returns: the answer; nil if the request goes its usual way.
+    func instead(of response: Response) async -> Response? {
+        guard let fault, fault.actsBeforeAcceptance else { return nil }
+        return await perform(fault, response)
+    }
+
+    /// Does what a fault does to an answer, and notes it.
+    func finish(_ response: Response) async -> Response {
+        guard let fault else { return answered(response) }
+        return await perform(fault, response)
+    }
+
+    private func perform(_ fault: RequestFault, _ response: Response) async -> Response {
+        switch fault.kind {
+        case .answer(let rejection, let retryAfter):
+            let problem = Problem(rejection.reason.status, rejection.detail ?? rejection.reason.rawValue)
+            return answered(WebPushAnswer.problem(problem, retryAfter: retryAfter))
+        case .delay(let delay): await link.wait(delay)
+        case .close(let kind):
+            unanswered(fault)
+            link.close(kind)
+            return response
+        case .hang:
+            unanswered(fault)
+            await link.wait(RequestFault.longest)
+            link.close(.fin)
+            return response
+        case .lose, .duplicate, .goAway, .reset, .settings, .omit, .errorPacket: break
+        }
+        return answered(response)
+    }
+
+    private func answered(_ response: Response) -> Response {
+        journal?.answered(number, response.status.code)
+        return response
+    }
+
+    private func unanswered(_ fault: RequestFault) {
+        journal?.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
+    }
+}

@@ -1,0 +1,58 @@
+package import Delivery
+import Notifications
+import Storage
+import Synchronization
+import WebPushEncryption
+
+// The subscriptions of Web Push that apps on virtual devices have.
+extension VirtualDevices {
+    /// Whether the service has Web Push, so that devices may have subscriptions.
+    package var hasWebPush: Bool { webPush.withLock { $0 != nil } }
+
+    /// What a message says that was sent to a subscription of a virtual device, which has the keys.
+    /// - Parameter destination: the subscription's.
+    /// - Returns: nil for any other subscription, and for what cannot be decrypted or is not UTF-8.
+    package func text(of message: WebPushMessage, to destination: Destination) -> String? {
+        let subscription = entries.withLock {
+            $0[destination.deviceKey]?.device.subscriptions.first { $0.stored.destination == destination }
+        }
+        guard let subscription else { return nil }
+        guard let encoding = message.encoding else { return String(validating: message.body, as: UTF8.self) }
+        return EncryptedMessage(
+            message.body, encoding: encoding.rawValue, dh: message.dh, salt: message.salt
+        ).flatMap { subscription.keys.text(of: $0) }
+    }
+
+    /// Makes a subscription of an app that is registered.
+    func subscribe(_ wanted: WantedSubscription, of device: DeviceKey) async throws(StoreError) -> VirtualSubscription {
+        guard let making = webPush.withLock(\.self),
+            let (new, url) = making.make(wanted, device.destination(of: wanted.app.id))
+        else {
+            throw StoreError(.conflict, "The service has no Web Push: its option --web-push switches it on.")
+        }
+        if wanted.endpoint != nil, try await making.subscriptions.subscriptions(with: [new.digest]) != [nil] {
+            throw StoreError(.exists, "Another subscription has this endpoint.")
+        }
+        let stored = try await making.subscriptions.subscribe(new, limit: WebPushSubscription.maximumCount)
+        return VirtualSubscription(wanted: wanted, url: url, stored: stored)
+    }
+
+    /// Subscribes the apps of a device again, after their registrations had ended. Their endpoints stay, as named device tokens
+    /// do, so that a test sees the app come back.
+    func subscribeAgain(_ id: DeviceID) async throws(StoreError) {
+        let key = DeviceKey(environment: .development, device: id)
+        guard let making = webPush.withLock(\.self) else { return }
+        for subscription in self[id]?.subscriptions ?? [] {
+            var new = subscription.stored
+            // A late message of the earlier subscription must not get into the new one.
+            new.destination = Destination(
+                environment: key.environment, device: id, app: new.destination.app,
+                queue: UInt32.random(in: 1 ... .max))
+            let stored = try await making.subscriptions.subscribe(new, limit: WebPushSubscription.maximumCount)
+            entries.withLock { entries in
+                let index = entries[key]?.device.subscriptions.firstIndex { $0.stored.digest == stored.digest }
+                if let index { entries[key]?.device.subscriptions[index].stored = stored }
+            }
+        }
+    }
+}
