@@ -34,7 +34,7 @@ final class WebPushRates: Sendable {
     func excess(of address: PeerAddress, at now: Uptime) -> Excess? {
         let opens = guesses.withLock { $0.opens(address) }
         if opens > now.nanoseconds {
-            return Excess(limit: .webPushGuessRate, retryAfter: Self.seconds(until: opens, now.nanoseconds))
+            return Excess(limit: .webPushGuessRate, retryAfter: RetryAfter.seconds(until: opens, from: now.nanoseconds))
         }
         return Self.excess(of: address, addresses, .webPushAddressRate, now)
     }
@@ -68,12 +68,7 @@ final class WebPushRates: Sendable {
         let now = now.nanoseconds
         return table.withLock { table in
             table.admits(key, at: now)
-                ? nil : Excess(limit: limit, retryAfter: seconds(until: table.opens(key), now))
+                ? nil : Excess(limit: limit, retryAfter: RetryAfter.seconds(until: table.opens(key), from: now))
         }
-    }
-
-    private static func seconds(until opens: UInt64, _ now: UInt64) -> Int {
-        let seconds = (opens - min(opens, now)) / 1_000_000_000
-        return min(Int(clamping: seconds), .max - 1) + 1
     }
 }

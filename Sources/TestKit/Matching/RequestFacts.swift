@@ -122,6 +122,15 @@ package struct RequestFacts: Sendable {
             self.name = name
             self.value = value
         }
+
+        /// Keeps of `authorization` what is no secret, so that nobody who reads the journal can send as the provider: a token
+        /// without its signature, which is behind the second period (RFC 7515, 7.1), and of anything else the scheme.
+        package init(authorization value: String) {
+            let parts = value.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+            self.init(
+                name: "authorization",
+                value: parts.count == 3 ? "\(parts[0]).\(parts[1])." : String(value.prefix { $0 != " " }))
+        }
     }
 
     package init(

@@ -39,7 +39,7 @@ final class Scene: RequestScene {
         fields.forEach { name, value, form in
             let (text, isSecret) = (value.text, name.isEqual(to: "authorization"))
             headers.append(
-                RequestFacts.Header(name: name.text, value: isSecret ? Self.withoutSignature(text) : text))
+                isSecret ? RequestFacts.Header(authorization: text) : RequestFacts.Header(name: name.text, value: text))
             // The Guide's rules for the table of headers (2.3.4.1).
             if form == .incremental, isSecret || name.isEqual(to: ":path") { self.practices.insert(.filledTable) }
         }
@@ -116,14 +116,5 @@ final class Scene: RequestScene {
         let prefix = "/3/device/"
         guard path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else { return nil }
         return path.dropFirst(prefix.count).lowercased()
-    }
-
-    /// Returns the value of `authorization` without the secret part, so that nobody who reads the journal can send as
-    /// the provider. Of a token, the third part is removed (RFC 7515, 7.1); of anything else, everything after the
-    /// scheme.
-    static func withoutSignature(_ authorization: String) -> String {
-        let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return String(authorization.prefix { $0 != " " }) }
-        return "\(parts[0]).\(parts[1])."
     }
 }

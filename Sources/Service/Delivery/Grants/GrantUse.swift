@@ -43,14 +43,12 @@ package struct GrantUse: Sendable {
         }
         let rate = limits.rateOfSending
         guard bucket.admits(rate, at: now.nanoseconds) else {
-            let opens = bucket.opens(rate)
-            let wait = opens > now.nanoseconds ? opens - now.nanoseconds : 0
             return Refusal(
                 rejection: Rejection(
                     .tooManyRequests,
                     detail: "The grant sends faster than its rate: \(limits.rate ?? 0) a second, and at most "
                         + "\(rate.burst) at once."),
-                retryAfter: max(1, Int(clamping: wait / 1_000_000_000 + (wait % 1_000_000_000 > 0 ? 1 : 0))))
+                retryAfter: RetryAfter.seconds(until: bucket.opens(rate), from: now.nanoseconds))
         }
         sent += 1
         unwritten += 1

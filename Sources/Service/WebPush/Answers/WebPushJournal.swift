@@ -70,17 +70,9 @@ struct WebPushJournal: Sendable {
     /// The fields without the signature of the token.
     private static func headers(_ fields: HTTPFields) -> [RequestFacts.Header] {
         fields.map { field in
-            let isToken = field.name == .authorization
-            return RequestFacts.Header(
-                name: field.name.canonicalName, value: isToken ? withoutSignature(field.value) : field.value)
+            field.name == .authorization
+                ? RequestFacts.Header(authorization: field.value)
+                : RequestFacts.Header(name: field.name.canonicalName, value: field.value)
         }
-    }
-
-    /// The value up to the signature, which is behind the second period. A value of another form may be a secret of any kind, so
-    /// only its scheme is kept.
-    private static func withoutSignature(_ value: String) -> String {
-        let parts = value.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return String(value.prefix { $0 != " " }) }
-        return parts[0] + "." + parts[1]
     }
 }
