@@ -1,6 +1,7 @@
 import Delivery
 import Notifications
 import ProviderAPI
+import Trust
 import WebPush
 
 /// What Web Push needs for phones behind upstreams.

@@ -101,6 +101,25 @@ struct PhoneSendingTests {
         }
     }
 
+    @Test(arguments: [1, 2900, 2960, 4096])
+    func `A phone gets the body in the notification, or at the URL that stands in its place`(
+        _ count: Int
+    ) async throws {
+        try await PhoneRig.run { rig in
+            let made = try await rig.make()
+            let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31) }
+            #expect(try await rig.pushed.send(at: made.endpoint, body: body).status == 201)
+            let payload = try #require(rig.requests.first).body
+            #expect(payload.utf8.count <= 4096)
+            let text = String(decoding: Base64URL.encoded(body), as: UTF8.self)
+            guard !payload.contains(text) else { return #expect(count < 2960) }
+            #expect(count > 2900)
+            let urls = payload.replacing(#"\/"#, with: "/").split(separator: "\"").filter { $0.contains("/wp/f/") }
+            let url = try #require(urls.first)
+            #expect(try await rig.pushed.fetch(String(url.dropFirst(rig.pushed.origin.count))).1 == body)
+        }
+    }
+
     @Test func `A suspended grant is 429, and a revoked one 404`() async throws {
         try await PhoneRig.run { rig in
             let made = try await rig.make()
