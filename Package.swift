@@ -414,7 +414,7 @@ let package = Package(
             "Tests/Service/WebPushTests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
-                "Service", "ServiceTesting", "CommonTesting", nioCore, nioSSL, crypto, httpTypes, httpClient,
+                "Service", "ServiceTesting", "CommonTesting", nioCore, nioSSL, crypto, httpTypes, httpClient, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
