@@ -232,6 +232,6 @@ PLANS = {
         replace={"carillon rehearse status --require-fired": "! carillon rehearse status --require-fired"}, stays=True),
     "docs/web-push.md": Plan(
         prepare="printf '%s' '{\"aps\":{\"alert\":\"New\"},\"m\":{\"$webPush\":\"body\"}}' > template.json\n"
-        + NEW_KEY.format("AuthKey_ABC.p8"),
+        + NEW_KEY.format("AuthKey_KEY1234567.p8"),
         replace={"0.0.0.0:443": "127.0.0.1:0"}),
 }
