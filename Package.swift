@@ -417,7 +417,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
                 "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting",
-                "WebPushEncryption", nioCore, nioSSL, crypto, httpTypes, httpClient,
+                "WebPushEncryption", nioCore, nioSSL, crypto, httpTypes, httpClient, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
