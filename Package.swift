@@ -415,8 +415,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
                 "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting", nioCore,
-                nioSSL, crypto,
-                httpTypes, httpClient,
+                nioSSL, crypto, httpTypes, httpClient, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(

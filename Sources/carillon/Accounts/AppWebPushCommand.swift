@@ -51,7 +51,7 @@ struct AppWebPushCommand: AsyncParsableCommand {
             help: "Take messages at /relay-to/ENVIRONMENT/TOKEN/EXTRA. One app of each environment can have this URL.")
         var relayTo = false
 
-        @Flag(help: "Take messages at the relay's URL that are not encrypted, too.")
+        @Flag(help: "Take messages that are not encrypted, too.")
         var plain = false
 
         func run() async throws {

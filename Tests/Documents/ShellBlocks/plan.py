@@ -230,5 +230,8 @@ PLANS = {
         },
         # Nothing was sent, so no rule has fired.
         replace={"carillon rehearse status --require-fired": "! carillon rehearse status --require-fired"}, stays=True),
-    "docs/web-push.md": Plan(replace={"0.0.0.0:443": "127.0.0.1:0"}),
+    "docs/web-push.md": Plan(
+        prepare="printf '%s' '{\"aps\":{\"alert\":\"New\"},\"m\":{\"$webPush\":\"body\"}}' > template.json\n"
+        + NEW_KEY.format("AuthKey_KEY1234567.p8"),
+        replace={"0.0.0.0:443": "127.0.0.1:0"}),
 }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import NIOHTTP1
@@ -116,6 +117,24 @@ struct RelayTests {
     }
 
     private static let long = String(repeating: "x", count: 513)
+
+    @Test func `The device token is in no line of the log, the journal and the metrics`() async throws {
+        try await RelayRig.run { rig in
+            let tokens = [try await rig.apple.makeDeviceToken(), try await rig.apple.makeDeviceToken(isGone: true)]
+            for (token, status) in zip(tokens, [201, 404] as [UInt]) {
+                #expect(try await rig.send(token + "/secret").status == status)
+            }
+            let log = try await firstValue {
+                let text = try await rig.gateway.ask("GET", "/v1/log").text
+                return text.split(separator: "\n").count { $0.contains(#""answered""#) } == 2 ? text : nil
+            }
+            let journal = try await rig.gateway.ask("GET", "/v1/requests").text
+            let metrics = try await rig.gateway.ask("GET", "/metrics").text
+            for token in tokens {
+                for text in [log, journal, metrics] { #expect(!text.lowercased().contains(token)) }
+            }
+        }
+    }
 
     @Test func `Plain messages are taken if the app takes them`() async throws {
         try await RelayRig.run(relay: #"{"relayTo":true,"plain":true}"#) { rig in

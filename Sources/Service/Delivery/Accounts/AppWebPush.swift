@@ -7,7 +7,7 @@ package struct AppWebPush: Sendable, Hashable {
     package let template: WebPushTemplate
     /// Whether the app has the relay's URL, `/relay-to/…`. One app of each environment can have it.
     package let relaysTo: Bool
-    /// Whether messages to the relay's URL may be without encryption.
+    /// Whether messages to the app's phones may be without encryption.
     package let isPlain: Bool
 
     package init(

@@ -24,7 +24,7 @@ extension ManagementMessages {
 
     private static let meaningOfRelayTo =
         "Whether the app has the relay's URL, /relay-to/…; one app of each environment can have it."
-    private static let meaningOfPlain = "Whether messages to the relay's URL may be without encryption."
+    private static let meaningOfPlain = "Whether messages to the app's phones may be without encryption."
 
     /// What Web Push does with messages to an app's phones.
     package struct AppWebPush: JSONMessage {

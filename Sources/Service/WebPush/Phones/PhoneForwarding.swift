@@ -202,16 +202,6 @@ package final class PhoneForwarding: PhoneSending {
     }
 }
 
-extension WebPushMessage.Urgency {
-    /// The priority of the notification for an upstream, which has no `normal` between 5 and 10.
-    var upstreamPriority: Priority {
-        switch self {
-        case .veryLow, .low: .considerate
-        case .normal, .high: .immediate
-        }
-    }
-}
-
 extension ForwardingAnswer {
     /// What the delivery log has of it.
     fileprivate var step: DeliveryStep {

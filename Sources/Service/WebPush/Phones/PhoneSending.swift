@@ -48,3 +48,13 @@ package enum PhoneOutcome: Sendable, Hashable {
     /// Everything else: 503.
     case unavailable(String)
 }
+
+extension WebPushMessage.Urgency {
+    /// The priority of the notification for an upstream, which has no `normal` between 5 and 10.
+    var upstreamPriority: Priority {
+        switch self {
+        case .veryLow, .low: .considerate
+        case .normal, .high: .immediate
+        }
+    }
+}
