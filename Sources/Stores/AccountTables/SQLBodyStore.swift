@@ -18,11 +18,11 @@ package struct SQLBodyStore: WebPushBodyStore {
                 SELECT count(*), CAST(coalesce(sum(bytes), 0) AS bigint) FROM web_push_body WHERE owner = \(body.owner)
                 """
             ) { (count: $0.integer(0) ?? 0, bytes: $0.integer(1) ?? 0) }.first
-            let bytes = Int64(body.body.count)
-            guard owned?.count ?? 0 < Int64(KeptBody.maximumCount),
-                (owned?.bytes ?? 0) + bytes <= Int64(KeptBody.maximumBytes)
+            let bytes = Int64(clamping: body.body.count)
+            guard owned?.count ?? 0 < Int64(clamping: KeptBody.maximumCount),
+                (owned?.bytes ?? 0) + bytes <= Int64(clamping: KeptBody.maximumBytes)
             else { throw StoreError.tooManyKeptBodies }
-            guard total + bytes <= Int64(bytesOfAll) else { throw StoreError.keptBodiesAreFull }
+            guard total + bytes <= Int64(clamping: bytesOfAll) else { throw StoreError.keptBodiesAreFull }
             try transaction.run("INSERT INTO web_push_body (\(table.list)) VALUES (\(table.values(body)))")
             try Self.setTotal(total + bytes, transaction)
         }
@@ -110,7 +110,7 @@ package struct SQLBodyStore: WebPushBodyStore {
             var total = try Self.total(transaction)
             for body in bodies {
                 try transaction.run("INSERT INTO web_push_body (\(table.list)) VALUES (\(table.values(body)))")
-                total += Int64(body.body.count)
+                total += Int64(clamping: body.body.count)
             }
             try Self.setTotal(total, transaction)
         }

@@ -16,7 +16,7 @@ extension SQLGrantStore: HandleEndpoints {
         if let present = present.first { return present }
         let count = try transaction.number(
             "SELECT count(*) FROM handle_endpoint WHERE handle = \(endpoint.handle.bytes)")
-        guard count ?? 0 < Int64(HandleEndpoint.maximumCount) else { throw StoreError.tooManyEndpoints }
+        guard count ?? 0 < Int64(clamping: HandleEndpoint.maximumCount) else { throw StoreError.tooManyEndpoints }
         try transaction.run("INSERT INTO handle_endpoint (\(table.list)) VALUES (\(table.values(endpoint)))")
         return endpoint
     }
