@@ -34,6 +34,9 @@ package final class WebPushAPI: Sendable {
     private let clock: ServiceClock
     private let limitLog: LimitLog
     let journal: WebPushJournal?
+    /// Makes the subscriptions that nobody has made; nil unless the service accepts any.
+    private let firstSight: WebPushTools.FirstSight?
+    let acceptAnyFrom: [AddressRange]
 
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
@@ -59,6 +62,8 @@ package final class WebPushAPI: Sendable {
         self.limitLog = limitLog
         self.clock = clock
         self.verifying = verifying
+        firstSight = tools?.firstSight
+        acceptAnyFrom = tools?.acceptAnyFrom ?? []
         journal = tools.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
@@ -116,7 +121,7 @@ package final class WebPushAPI: Sendable {
         }
         switch (path, request.method) {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
-            _ = try await subscription(id, address)
+            _ = try await subscription(id, address, link)
             return WebPushAnswer.found()
         case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, link)
         case (.message(let name), .delete): return try await withdraw(name, address)
@@ -147,7 +152,7 @@ package final class WebPushAPI: Sendable {
         _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
         _ link: WebPushLink,
     ) async throws(Refusal) -> Response {
-        let subscription = try await subscription(id, address)
+        let subscription = try await subscription(id, address, link)
         var random = SystemRandomNumberGenerator()
         var record = WebPushJournal.Record(
             subscription: subscription, headers: request.headers, connection: link.number,
@@ -227,13 +232,14 @@ package final class WebPushAPI: Sendable {
 
     /// Finds the subscription of an endpoint.
     private func subscription(
-        _ id: EndpointID, _ address: PeerAddress?
+        _ id: EndpointID, _ address: PeerAddress?, _ link: WebPushLink
     ) async throws(Refusal) -> WebPushSubscription {
         // A node that is cut off from its store does not know what has ended.
         guard accounts.isCurrent else { throw Self.refusal(.accountsNotCurrent) }
         do throws(StoreError) {
             let found = try await subscriptions.subscriptions(with: [EndpointKey.digest(of: id)]).first.flatMap(\.self)
             if let found, environments.contains(found.destination.environment) { return found }
+            if link.mayUseUnknown, found == nil, let made = try await firstSight?(id).get() { return made }
         } catch {
             throw Self.refusal(Rejection(error))
         }
