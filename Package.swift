@@ -339,7 +339,10 @@ let package = Package(
             ]),
         tests(
             "Tests/Libraries/CarillonTestingTests",
-            ["Matching", "APNSProvider", "Management", "CarillonTesting", nioCore, nioPosix, nioSSL]),
+            [
+                "Matching", "APNSProvider", "Management", "CarillonTesting", nioCore, nioPosix, nioSSL, httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         // MARK: Tests/Shared
         tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
         tests("Tests/Shared/RatesTests", ["Rates"]),

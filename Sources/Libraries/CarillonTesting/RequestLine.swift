@@ -13,10 +13,16 @@ enum RequestLine {
         let status = request["status"].map { ([shown($0)] + [text("reason")].compactMap { $0 }).joined(separator: " ") }
         var parts = ["#" + shown(request["number"]), status ?? "no answer yet"]
         if let outcome = text("outcome") { parts.append(outcome) }
-        for key in ["topic", "token", "channel"] {
+        for key in ["topic", "token", "channel", "subscription"] {
             if let value = text(key) { parts.append("\(key) \(value)") }
         }
-        parts.append(request["payload"].map { "payload " + shown($0) } ?? "no payload")
+        if let payload = request["payload"] {
+            parts.append("payload " + shown(payload))
+        } else if let message = request["text"] {
+            parts.append("text " + shown(message))
+        } else {
+            parts.append(text("protocol") == "webpush" ? "no text" : "no payload")
+        }
         if let rule = text("rule") { parts.append("fault \(rule)") }
         return parts.joined(separator: ", ")
     }

@@ -26,6 +26,10 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
     public var serverName: String?
     /// The identifier of the broadcast channel that the request names, or that it has created.
     public var channel: String?
+    /// The name of a subscription to Web Push.
+    public var subscription: String?
+    /// What a message of Web Push says.
+    public var text: String?
     /// The HTTP status of the answer.
     public var status: Int?
     /// The reason in the answer, for example `BadDeviceToken`.
@@ -51,6 +55,8 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         outcome: Outcome? = nil,
         after: Int? = nil,
         serverName: String? = nil,
+        subscription: String? = nil,
+        text: String? = nil,
     ) {
         self.topic = topic
         self.token = token
@@ -65,6 +71,8 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         self.outcome = outcome
         self.after = after
         self.serverName = serverName
+        self.subscription = subscription
+        self.text = text
     }
 }
 
@@ -74,6 +82,7 @@ extension RequestPattern {
         let texts = [
             "team": team, "topic": topic, "token": token, "device": device, "pushType": pushType, "apnsID": apnsID,
             "collapseID": collapseID, "serverName": serverName, "channel": channel, "reason": reason,
+            "subscription": subscription, "text": text,
             "outcome": outcome?.rawValue,
         ]
         var members = texts.compactMapValues { $0.map(JSONValue.string) }

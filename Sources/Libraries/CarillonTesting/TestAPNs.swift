@@ -114,6 +114,7 @@ public final class TestAPNs: Sendable {
         settings.useLimitsForTests()
         let service: CarillonService
         do {
+            try settings.setWebPush("127.0.0.1:0")
             service = try await CarillonService.start(
                 settings, logger: Logger(label: "carillon") { _ in SwiftLogNoOpLogHandler() })
         } catch {

@@ -19,6 +19,12 @@ public struct TestRequest: Sendable, Decodable {
     /// The purpose of the device token, if it is one of Live Activities.
     public let activityToken: ActivityToken?
     public let payload: JSONValue?
+    /// The name of the subscription, if it is a message of Web Push.
+    public let subscription: String?
+    /// The size of a message of Web Push, in bytes.
+    public let bytes: Int?
+    /// What a message of Web Push says; nil if it cannot be decrypted, or is not UTF-8.
+    public let text: String?
     /// The HTTP status of the answer; nil if there is none yet.
     public let status: Int?
     /// The reason in the answer; nil if there is none.

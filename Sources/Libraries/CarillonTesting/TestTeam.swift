@@ -87,11 +87,47 @@ public struct TestTeam: Sendable {
     ) async throws(TestAPNsError) -> TestDevice {
         let device = ManagementMessages.FixtureDevice(
             name: name, behaviour: try behaviour.message, tokens: token.map { [bundleID: $0] })
+        return try await make(device, token).device
+    }
+
+    /// Makes a device, and a subscription of the team's first app on it to Web Push. Any Web Push library can send to it, and
+    /// ``TestRequest/text`` is what was sent.
+    /// - Parameters:
+    ///   - subscription: its name, 1 to 100 bytes; nil makes one.
+    ///   - vapid: the only public key that may sign, in base64url; nil if anybody may send.
+    ///   - acceptsPlain: whether messages without encryption are accepted.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the key is not valid, or the service has no Web Push.
+    public func webPush(
+        _ behaviour: DeviceBehaviour = .online,
+        name: String = "phone",
+        subscription: String? = nil,
+        vapid: String? = nil,
+        acceptsPlain: Bool = false,
+    ) async throws(TestAPNsError) -> TestSubscription {
+        let wanted = ManagementMessages.FixtureSubscription(
+            bundleID: bundleID, name: subscription ?? String(UUID().uuidString.prefix(8).lowercased()), vapid: vapid,
+            plain: acceptsPlain)
+        let (device, made) = try await make(
+            ManagementMessages.FixtureDevice(
+                name: name, behaviour: try behaviour.message, subscriptions: [wanted]), nil)
+        guard let subscription = made.subscriptions?.first else {
+            throw TestAPNsError(.refused, "The service's answer contains no subscription.")
+        }
+        return TestSubscription(
+            name: subscription.name, endpoint: subscription.endpoint, p256dh: subscription.p256dh,
+            auth: subscription.auth, privateKey: subscription.privateKey, device: device)
+    }
+
+    private func make(
+        _ device: ManagementMessages.FixtureDevice, _ token: String?
+    ) async throws(TestAPNsError) -> (device: TestDevice, made: ManagementMessages.Device) {
         let made: ManagementMessages.Device = try await apns.management.ask(
             "POST", "/v1/devices", ManagementMessages.NewDevice(team: id, device: device))
         var tokens = Dictionary(made.apps.map { ($0.bundleID, $0.token) }, uniquingKeysWith: { first, _ in first })
         if let token { tokens[bundleID] = token }
-        return TestDevice(id: made.deviceID, tokens: tokens, bundleID: bundleID, management: apns.management)
+        return (
+            TestDevice(id: made.deviceID, tokens: tokens, bundleID: bundleID, management: apns.management), made
+        )
     }
 
     /// Makes a broadcast channel of one of the team's apps. Its devices subscribe with ``TestDevice/subscribe(to:bundleID:)``.

@@ -39,6 +39,9 @@ package final class WebPushAPI: Sendable {
     /// The phones behind upstreams; nil if no grant may send.
     let phones: PhoneSubscriptions?
     private let handles: (any HandleAsking)?
+    /// Makes the subscriptions that nobody has made; nil unless the service accepts any.
+    private let firstSight: WebPushTools.FirstSight?
+    let acceptAnyFrom: [AddressRange]
 
     /// - Parameters:
     ///   - seal: encrypts the names of messages.
@@ -73,6 +76,8 @@ package final class WebPushAPI: Sendable {
         self.handles = handles
         self.verifying = verifying
         self.relay = relay
+        firstSight = tools?.firstSight
+        acceptAnyFrom = tools?.acceptAnyFrom ?? []
         journal = tools.map { WebPushJournal($0, accounts: accounts, clock: clock) }
         rates = WebPushRates(limits)
     }
@@ -136,7 +141,7 @@ package final class WebPushAPI: Sendable {
         }
         switch (path, request.method) {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
-            _ = try await target(id, address)
+            _ = try await target(id, address, link)
             return WebPushAnswer.found()
         case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, link)
         case (.message(let name), .delete): return try await withdraw(name, address)
@@ -173,7 +178,7 @@ package final class WebPushAPI: Sendable {
         _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
         _ link: WebPushLink,
     ) async throws(Refusal) -> Response {
-        let target = try await target(id, address)
+        let target = try await target(id, address, link)
         var random = SystemRandomNumberGenerator()
         var record = WebPushJournal.Record(
             target: target, headers: request.headers, connection: link.number,
@@ -275,15 +280,19 @@ package final class WebPushAPI: Sendable {
     }
 
     /// Finds what an endpoint leads to.
-    private func target(_ id: EndpointID, _ address: PeerAddress?) async throws(Refusal) -> EndpointTarget {
+    private func target(
+        _ id: EndpointID, _ address: PeerAddress?, _ link: WebPushLink
+    ) async throws(Refusal) -> EndpointTarget {
         // A node that is cut off from its store does not know what has ended.
         guard accounts.isCurrent else { throw Self.refusal(.accountsNotCurrent) }
         do throws(StoreError) {
             let digest = EndpointKey.digest(of: id)
             if let found = try await subscriptions.subscriptions(with: [digest]).first.flatMap(\.self) {
                 if environments.contains(found.destination.environment) { return .device(found) }
-            } else if let found = try await phones?.find(digest), environments.contains(found.handle.environment) {
-                return .phone(found)
+            } else if let found = try await phones?.find(digest) {
+                if environments.contains(found.handle.environment) { return .phone(found) }
+            } else if link.mayUseUnknown, let made = try await firstSight?(id).get() {
+                return .device(made)
             }
         } catch {
             throw Self.refusal(Rejection(error))

@@ -1,7 +1,8 @@
 package import Delivery
-import Notifications
-import Storage
+package import Notifications
+package import Storage
 import Synchronization
+import Trust
 import WebPushEncryption
 
 // The subscriptions of Web Push that apps on virtual devices have.
@@ -23,6 +24,31 @@ extension VirtualDevices {
         ).flatMap { subscription.keys.text(of: $0) }
     }
 
+    /// The subscription of an endpoint that nobody has made (`carillon serve --accept any`). It is made with a device of its own, as one
+    /// of an unknown device token is, and is forgotten with it. Its name is the endpoint's text, which anybody may choose here.
+    package func subscription(
+        atFirstSight endpoint: EndpointID, of app: App
+    ) async throws(StoreError) -> WebPushSubscription? {
+        guard let making = webPush.withLock(\.self) else { return nil }
+        do {
+            return try await inTurn { [self] in
+                let digest = EndpointKey.digest(of: endpoint)
+                let there = try await making.subscriptions.subscriptions(with: [digest]).first.flatMap(\.self)
+                if let there { return there }
+                // The hash stands for the endpoint where device tokens are shown.
+                guard let device = contents(of: digest, app: app, service: .app)?.device else { return nil }
+                try await registerIfMade(device)
+                let key = DeviceKey(environment: .development, device: device)
+                let made = try await subscribe(
+                    WantedSubscription(app, name: endpoint.text, isPlain: true, endpoint: endpoint), of: key)
+                entries.withLock { $0[key]?.device.subscriptions.append(made) }
+                return made.stored
+            }
+        } catch {
+            throw error as? StoreError ?? StoreError(.unavailable, "A subscription cannot be made now.")
+        }
+    }
+
     /// Makes a subscription of an app that is registered.
     func subscribe(_ wanted: WantedSubscription, of device: DeviceKey) async throws(StoreError) -> VirtualSubscription {
         guard let making = webPush.withLock(\.self),
@@ -30,8 +56,14 @@ extension VirtualDevices {
         else {
             throw StoreError(.conflict, "The service has no Web Push: its option --web-push switches it on.")
         }
-        if wanted.endpoint != nil, try await making.subscriptions.subscriptions(with: [new.digest]) != [nil] {
-            throw StoreError(.exists, "Another subscription has this endpoint.")
+        if wanted.endpoint != nil,
+            let there = try await making.subscriptions.subscriptions(with: [new.digest]).first.flatMap(\.self)
+        {
+            // One that was made at first sight gives way, as with device tokens.
+            guard self[there.destination.device]?.firstSeen != nil, there.destination.device != device.device else {
+                throw StoreError(.exists, "Another subscription has this endpoint.")
+            }
+            await remove(there.destination.device)
         }
         let stored = try await making.subscriptions.subscribe(new, limit: WebPushSubscription.maximumCount)
         return VirtualSubscription(wanted: wanted, url: url, stored: stored)

@@ -10,10 +10,12 @@ struct RequestPatternTests {
         let pattern = RequestPattern(
             topic: "com.example.app", token: "AB01", device: "0123456789abcdef", pushType: "alert",
             apnsID: UUID().uuidString, collapseID: "score", channel: "channel", status: 400, reason: "BadTopic",
-            payload: ["aps": [:]], outcome: .rejected, after: 1, serverName: "localhost")
+            payload: ["aps": [:]], outcome: .rejected, after: 1, serverName: "localhost",
+            subscription: "alice", text: "hello")
         let document = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(pattern))
         let match = try RequestMatch(document)
         #expect(match.token == "ab01" && match.status == 400 && match.after == 1)
+        #expect(match.subscription == "alice" && match.text == "hello")
     }
 
     /// If it were left out, the pattern would match every request.

@@ -27,7 +27,7 @@ struct ManagementMessagesTests {
         Messages.Report.self, Messages.Journal.self, Messages.DeletedRequests.self, Messages.Wait.self,
         Messages.NewNotification.self, Messages.NotificationSent.self, Messages.StrictRefusal.self,
         Messages.Behaviour.self, Messages.ChangedDevice.self, Messages.NewDevice.self, Messages.Device.self,
-        Messages.DeviceApp.self,
+        Messages.DeviceApp.self, Messages.DeviceSubscription.self,
         Messages.NewUpstream.self, Messages.NewCredentials.self, Messages.Upstream.self,
         Messages.NewAppWebPush.self, Messages.AppWebPush.self, Messages.Upstream.Credentials.self,
         Messages.UpstreamRefusal.self,
@@ -39,6 +39,7 @@ struct ManagementMessagesTests {
         "RecordedRequest", "Waited",
         "WaitedInVain", "NearMiss", "Fixture",
         "CompletedFixture", "FixtureApp", "FixtureTeam", "FixtureKey", "FixtureCertificate", "FixtureDevice",
+        "FixtureSubscription",
     ]
 
     @Test func `The list of messages in this test is complete`() throws {

@@ -2,6 +2,7 @@ import Delivery
 import Logging
 import Management
 import Notifications
+import Storage
 import Trust
 import VirtualDevices
 
@@ -36,6 +37,24 @@ final class AcceptAny: FirstSight {
         guard let app = accounts.current.app(app) else { return nil }
         return devices.contents(of: token, app: app, service: service)
     }
+
+    /// The subscription of an endpoint of Web Push that nobody has made. An endpoint says nothing of a team or an app, so all of
+    /// them have the same one.
+    func subscription(of endpoint: EndpointID) async -> Result<WebPushSubscription?, StoreError> {
+        guard devices.hasWebPush, let bundleID = BundleID(rawValue: Self.webPushApp),
+            let team = TeamID(rawValue: Self.webPushTeam)
+        else { return .success(nil) }
+        if accounts.current.apps[bundleID] == nil { await made.makeApp(of: Self.webPushApp, team: team) }
+        guard let app = accounts.current.apps[bundleID] else { return .success(nil) }
+        do throws(StoreError) {
+            return .success(try await devices.subscription(atFirstSight: endpoint, of: app))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static let webPushApp = "com.example.web-push"
+    private static let webPushTeam = "WEBPUSH000"
 
     func isFree(_ app: AppID) -> Bool {
         let current = accounts.current

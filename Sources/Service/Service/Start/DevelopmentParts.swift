@@ -1,3 +1,4 @@
+import Connections
 import Courier
 import Delivery
 import Dispatch
@@ -35,6 +36,7 @@ final class DevelopmentParts: Sendable {
     let certificates: RehearsedCertificates
     /// Makes what the service does not know; nil unless `--accept any` is set.
     let acceptAny: AcceptAny?
+    private let acceptAnyFrom: [AddressRange]
     private let store: any Store
     private let log: any DeliveryLog
     private let clock: ServiceClock
@@ -101,6 +103,7 @@ final class DevelopmentParts: Sendable {
             tokenKeys: base.secrets.tokenKeys.keys, names: names, clock: base.clock,
             tokensByService: base.settings.tokensByService, seenLimit: base.settings.acceptLimits.devices,
             remember: { try file?.add($0) })
+        acceptAnyFrom = base.settings.acceptAnyFrom
         acceptAny =
             base.settings.accept == .any
             ? AcceptAny(
@@ -117,7 +120,11 @@ final class DevelopmentParts: Sendable {
     func setProviderAPI(_ api: ProviderAPI?) { providerAPI.withLock { $0 = api } }
 
     var webPushTools: WebPushTools {
-        WebPushTools(observation) { [devices] message, destination in devices.text(of: message, to: destination) }
+        var firstSight: WebPushTools.FirstSight?
+        if let acceptAny { firstSight = { endpoint in await acceptAny.subscription(of: endpoint) } }
+        return WebPushTools(
+            observation, text: { [devices] in devices.text(of: $0, to: $1) }, firstSight: firstSight,
+            acceptAnyFrom: acceptAnyFrom)
     }
 
     /// Lets virtual devices have subscriptions of Web Push.

@@ -1,3 +1,4 @@
+import Connections
 import HTTPAPI
 import HTTPTypes
 import NIOCore
@@ -11,6 +12,14 @@ struct Sender: Sendable {
     var isNamedByField: Bool
     /// The connection's number in the journal; 0 if nobody observes the requests.
     var connection: UInt64 = 0
+    /// Whether the connection comes from this machine, or from where `--accept-any-from` says.
+    var isNear = false
+
+    /// Whether a request comes from there. What a proxy says of this machine does not count.
+    func isNear(_ fields: HTTPFields, or ranges: [AddressRange]) -> Bool {
+        guard isNamedByField, !fields[values: FieldName.forwardedFor].isEmpty else { return isNear }
+        return address(of: fields).map { named in ranges.contains { $0.contains(named) } } ?? false
+    }
 
     /// The address of the sender of a request. Of `X-Forwarded-For` the last address counts: the proxy has added it, and all others
     /// may be the sender's invention.

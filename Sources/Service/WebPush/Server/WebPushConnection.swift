@@ -49,7 +49,9 @@ final class WebPushConnection: ServedConnection {
         }
         let link = link
         let respond = { @Sendable [api, sender] (request: Request) async -> Response in
-            await api.respond(to: request, from: sender.address(of: request.headers), on: link)
+            var link = link
+            link.mayUseUnknown = sender.isNear(request.headers, or: api.acceptAnyFrom)
+            return await api.respond(to: request, from: sender.address(of: request.headers), on: link)
         }
         guard isHTTP2 else {
             _ = tasks.serve(accepted.channel, makeGuard(), logger) { request, _ in await respond(request) }

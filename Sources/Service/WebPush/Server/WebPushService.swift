@@ -31,10 +31,12 @@ final class WebPushService: ConnectionService {
 
     func open(_ accepted: AcceptedConnection, from peer: Never?) -> (any ServedConnection)? {
         let number = api.connectionOpened()
+        let isNear = accepted.isLocal(or: api.acceptAnyFrom)
         switch way {
         case .direct(let isHTTP2):
             return WebPushConnection(
-                api, accepted, Sender(address: accepted.remote, isNamedByField: false, connection: number),
+                api, accepted,
+                Sender(address: accepted.remote, isNamedByField: false, connection: number, isNear: isNear),
                 isHTTP2: isHTTP2, tasks, logger)
         case .proxied(let proxies):
             // The connection itself has to come from a proxy. The client that a PROXY header names may be anywhere.
@@ -46,7 +48,8 @@ final class WebPushService: ConnectionService {
                 return nil
             }
             // A PROXY header counts more than the request's field.
-            let sender = Sender(address: accepted.remote, isNamedByField: accepted.isDirect, connection: number)
+            let sender = Sender(
+                address: accepted.remote, isNamedByField: accepted.isDirect, connection: number, isNear: isNear)
             return WebPushConnection(api, accepted, sender, isHTTP2: false, tasks, logger)
         }
     }

@@ -197,6 +197,8 @@ export class Detail {
     const again = element("button", { type: "button", class: "primary", onclick: () => sendAgain(request, this.#body, again, result) }, "Send again");
     /** @type {HTMLButtonElement} */
     const copied = element("button", { type: "button", onclick: () => copy(commands.curl(request, this.#body), copied, result) }, "Copy as curl");
+    // Only who has the endpoint can send a message of Web Push.
+    if (request.protocol === "webpush") return element("div", { class: "actions" });
     // The management of channels sends nothing to devices.
     if (request.protocol === "channels") return element("div", { class: "actions" }, copied, result);
     const edit = element("a", { class: "button", href: `#/send?from=${encodeURIComponent(row.key)}` }, "Change and send");
@@ -234,6 +236,7 @@ export class Detail {
    * @param {API.RecordedRequest} request
    */
   #payload(key, request) {
+    if (request.protocol === "webpush") return messageOf(request);
     const isJSON = request.payload !== undefined;
     this.#body = commands.body(request);
     const isCut = request.bodyBytes !== undefined;
@@ -279,6 +282,17 @@ export class Detail {
       this.#timeline.replaceChildren(element("li", {}, outcomeOf(row) === "No answer" ? "The service gives no answer." : outcomeOf(row) === "No answer yet" ? "The service has not answered yet." : "The delivery log says nothing of it."));
     }
   }
+}
+
+/**
+ * A message of Web Push. The journal has what it says only if a virtual device has its keys.
+ * @param {API.RecordedRequest} request
+ */
+function messageOf(request) {
+  const size = request.bytes === undefined ? "" : counted(request.bytes, "byte");
+  return section("Message", ...(size === "" ? [] : [element("p", { class: "hint" }, `${size}, as it was sent`)]),
+    request.text === undefined ? element("p", {}, "It is encrypted, and the service does not have its keys.")
+      : element("pre", { tabindex: 0, "aria-label": "Message" }, request.text));
 }
 
 /**
@@ -368,7 +382,7 @@ function facts(row, name) {
   /** @type {[string, import("./dom.js").Content, boolean?][]} */
   const known = [
     ["Time", element("time", { datetime: exactTime(row.time), title: exactTime(row.time) }, fullTime(row.time))], ["App", link(row.topic, filter("app", row.topic))],
-    ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Broadcast channel", row.channel, true], ["Identifier", row.id, true],
+    ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Broadcast channel", row.channel, true], ["Subscription", request.subscription, true], ["Identifier", row.id, true],
     ["Environment", request.environment], ["Team", request.team], ["Key", verified(request, request.keyID)],
     ["Certificate", verified(request, request.certificate)], ["Came by", way],
     ["Connection", request.protocol === "management" ? "" : link(request.connection, filter("connection", request.connection ?? ""))],

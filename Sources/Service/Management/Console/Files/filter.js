@@ -38,7 +38,7 @@ export function isEmpty(filter) {
  * @param {Row} row
  */
 function searched(row) {
-  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, stringify(row.request?.payload ?? "")]
+  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, row.request?.subscription, stringify(row.request?.payload ?? "")]
     .join("\n").toLowerCase();
   return row.text;
 }

@@ -50,6 +50,7 @@ export function rowOfRequest(request) {
     key: `r${request.number}`, time: request.time, id: request.apnsID ?? "", topic: request.topic ?? "",
     token: request.token ?? "", device: request.device ?? "", channel: request.channel ?? "",
     title: request.protocol === "channels" ? channelTitle(request)
+      : request.protocol === "webpush" ? request.text ?? "Encrypted message"
       // What the journal has of it need not be JSON, though the whole body is.
       : request.payload === undefined && request.bodyBytes !== undefined ? (request.body === undefined ? "Body not kept" : "Body too large") : title(request.payload),
     // The management of channels has no outcome beside its answer.

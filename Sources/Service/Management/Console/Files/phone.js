@@ -255,13 +255,17 @@ export class Phone {
   #drawApps() {
     if (this.#device === null) return;
     const { apps, environment } = this.#device;
+    const subscriptions = this.#device.subscriptions ?? [];
     this.#apps.replaceChildren(section("Apps",
       ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered. The device registers its apps when it connects, for example with carillon device listen --bundle-id.")] : []),
       ...apps.map((app) => element("div", { class: "app-row" },
         element("div", {}, element("strong", {}, app.bundleID), " ",
           app.waiting === 0 ? "" : element("span", { class: "badge", "data-outcome": "stored" }, `${counted(app.waiting, "notification")} waiting`)),
         element("code", { title: app.token }, short(app.token, 24)),
-        environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))));
+        environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))),
+    ...(subscriptions.length === 0 ? [] : [section("Subscriptions to Web Push",
+      ...subscriptions.map((each) => element("div", { class: "app-row" },
+        element("div", {}, element("strong", {}, each.name), ` of ${each.bundleID}`), element("code", { title: each.endpoint }, short(each.endpoint, 48)))))]));
   }
 
   /**
