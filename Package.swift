@@ -112,6 +112,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.44.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
@@ -211,6 +212,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Matching", "Connections", "HTTPAPI", nioCore,
                 nioPosix, nioSSL, crypto, deque, logging, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: service),
             ]),
         module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
         module(

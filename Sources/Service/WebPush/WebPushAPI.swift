@@ -12,7 +12,7 @@ package import Trust
 
 /// Web Push (RFC 8030): answers the requests of application servers and browsers to endpoints. It knows nothing of sockets.
 ///
-/// The order of the checks is part of the protection. What costs nothing comes first: the path, the rates of the address, the
+/// The order of the checks is part of the protection. What costs nothing comes first: the rates of the address, the path, the
 /// endpoint, its rate, the size and the fields. A signature is verified after them, because anybody makes valid tokens.
 package final class WebPushAPI: Sendable {
     /// Where the endpoints are.
@@ -124,10 +124,11 @@ package final class WebPushAPI: Sendable {
         _ request: Request, from client: SocketAddress?, _ link: WebPushLink
     ) async throws(Refusal) -> Response {
         guard let place = place.withLock(\.self) else { throw .status(503, "The service is starting.") }
+        let address = PeerAddress(client)
+        if let address, let excess = rates.excess(of: address, at: clock.moment.uptime) {
+            throw refusal(excess, client, "Too many requests come from this address.")
+        }
         if let handles, let path = request.head.path, handles.takes(path) {
-            if let address = PeerAddress(client), let excess = rates.excess(of: address, at: clock.moment.uptime) {
-                throw refusal(excess, client, "Too many requests come from this address.")
-            }
             return await ask(handles, request, client)
         }
         // A query is no part of an endpoint, so a path with one is another path.
@@ -135,10 +136,6 @@ package final class WebPushAPI: Sendable {
             throw .status(404, "There is nothing at this path.")
         }
         if request.method == .options { return WebPushAnswer.preflight() }
-        let address = PeerAddress(client)
-        if let address, let excess = rates.excess(of: address, at: clock.moment.uptime) {
-            throw refusal(excess, client, "Too many requests come from this address.")
-        }
         switch (path, request.method) {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
             _ = try await target(id, address, link)

@@ -8,6 +8,9 @@ package struct VAPIDRules: Sendable, Hashable {
     package static let maximumBytes = 4096
     /// The farthest `exp`, in seconds from now (RFC 8292, 2).
     package static let longestLife: Double = 86_400
+    /// How far a sender's clock may be ahead, in seconds. Senders make tokens for the whole 24 hours, as Mastodon does, and forget a
+    /// subscription whose service refuses one. Clocks that follow a time server differ by less.
+    package static let clockAllowance: Double = 30
     /// The size of a key: an uncompressed point on P-256 (X9.62, RFC 8292, 3.2).
     package static let keyBytes = 65
 
@@ -83,10 +86,12 @@ package struct VerifiedVAPID: Sendable, Hashable {
     /// - Parameter now: seconds since 1970.
     package func check(now: Double) throws(VAPIDFault) {
         guard now < expires else { throw VAPIDFault("The token has expired.") }
-        guard expires - now <= VAPIDRules.longestLife else {
+        guard expires - now <= VAPIDRules.longestLife + VAPIDRules.clockAllowance else {
             throw VAPIDFault("The token's exp is more than 24 hours ahead (RFC 8292, 2).")
         }
-        if let notBefore, now < notBefore { throw VAPIDFault("The token is not valid yet: its nbf is in the future.") }
+        if let notBefore, now + VAPIDRules.clockAllowance < notBefore {
+            throw VAPIDFault("The token is not valid yet: its nbf is in the future.")
+        }
     }
 }
 

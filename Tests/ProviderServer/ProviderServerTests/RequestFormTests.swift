@@ -62,6 +62,10 @@ import Testing
             let request = "GET /health HTTP/1.1\r\nhost: localhost\r\n"
             let bytes = request + "\r\n" + request + "\r\n" + request + "connection: close\r\n\r\n"
             #expect(try await RawHTTP.statuses(bytes, at: server) == [200, 200, 200])
+            // What breaks off behind them is answered after them.
+            let broken = RawHTTP.brokenChunk("/v1/apps")
+            let statuses = try await RawHTTP.statuses(request + "\r\n" + request + "\r\n" + broken, at: server)
+            #expect(Array(statuses.prefix(2)) == [200, 200] && statuses.count == 3)
         }
     }
 }

@@ -32,7 +32,10 @@ struct VAPIDCredentialTests {
             let read = try #require(try read("WebPush a.b.c", key: field), "\(field)")
             #expect(read.token == Array("a.b.c".utf8) && read.key == server.keyBytes)
         }
-        for field in [nil, "dh=\(server.key)", "p256ecdsa=AA", "p256ecdsa"] {
+        for field in [
+            nil, "dh=\(server.key)", "p256ecdsa=AA", "p256ecdsa",
+            "p256ecdsa=\(server.key), p256ecdsa=\(VAPIDFixture().key)",
+        ] {
             #expect(throws: VAPIDFault.self) { try read("WebPush a.b.c", key: field) }
         }
     }
@@ -47,6 +50,7 @@ struct VAPIDCredentialTests {
         for text in [
             "vapid", "vapid ", "vapid t=a.b.c", "vapid k=\(key)", "vapid t=a, t=b, k=\(key)", "vapid t=a, k=AA",
             "vapid t=a, k=\(key), k=\(key)", "vapid a.b.c", "vapid t=a k=\(key)", "WebPush",
+            "vapid,t=a.b.c, k=\(key)", "vapid=a.b.c", "WebPush;a.b.c",
         ] {
             #expect(throws: VAPIDFault.self, "\(text)") { try read(text) }
         }

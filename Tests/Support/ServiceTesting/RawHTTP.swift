@@ -94,6 +94,8 @@ enum RawHTTP {
             "GET \(path) HTTP/1.1\r\nhost: localhost\r\nConnection: Close\r\n\r\n",
             "GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: te, close\r\n\r\n",
             "GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\nnonsense\r\n\r\n",
+            // The body is longer than it says, so the rest is no request.
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n\r\nabcd\r\n\r\n",
             "GET \(path) HTTP/1.0\r\nhost: localhost\r\n\r\nGET \(path) HTTP/1.0\r\nhost: localhost\r\n\r\n",
         ]
     }

@@ -69,12 +69,15 @@ enum WebPushAnswer {
         return finished(response)
     }
 
-    /// Adds what every answer has. Pages of any origin may send and read the answer: who may send, the URL and the token say.
+    /// What every answer has. Pages of any origin may send and read the answer: who may send, the URL and the token say.
+    static let fields: HTTPFields = [
+        .crossOriginResourcePolicy: "cross-origin", .accessControlAllowOrigin: "*",
+        .accessControlExposeHeaders: "Location, TTL, Retry-After",
+    ]
+
     private static func finished(_ response: Response) -> Response {
         var response = response.protected()
-        response.headers[.crossOriginResourcePolicy] = "cross-origin"
-        response.headers[.accessControlAllowOrigin] = "*"
-        response.headers[.accessControlExposeHeaders] = "Location, TTL, Retry-After"
+        for field in fields { response.headers[field.name] = field.value }
         return response
     }
 }

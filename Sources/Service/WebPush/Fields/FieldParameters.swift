@@ -37,14 +37,6 @@ package struct FieldParameters: Sendable, Hashable {
         }
     }
 
-    /// The value of a parameter in the first entry that has one of this name.
-    package func first(_ name: String) -> String? {
-        for entry in entries {
-            if let value = Self.value(name, in: entry) { return value }
-        }
-        return nil
-    }
-
     package static func value(_ name: String, in entry: [Parameter]) -> String? {
         entry.first { $0.name == name }?.value
     }

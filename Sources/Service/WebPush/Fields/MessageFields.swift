@@ -110,7 +110,7 @@ package struct MessageFields: Sendable, Hashable {
 
     /// Reads the salt and the sender's key of draft 4. The keys of several entries belong together by their `keyid`.
     private static func draft(_ fields: HTTPFields) throws(Problem) -> (dh: String, salt: String) {
-        guard let encryption = fields[FieldName.encryption].flatMap(FieldParameters.init),
+        guard let encryption = try single(.encryption, fields).flatMap(FieldParameters.init),
             let entry = encryption.entries.first(where: { FieldParameters.value("salt", in: $0) != nil }),
             let salt = text(FieldParameters.value("salt", in: entry), saltBytes)
         else {

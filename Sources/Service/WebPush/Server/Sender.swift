@@ -27,7 +27,11 @@ struct Sender: Sendable {
         guard isNamedByField, let last = fields[values: FieldName.forwardedFor].last else { return address }
         guard let text = last.split(separator: ",", omittingEmptySubsequences: false).last else { return address }
         let name = String(text).trimmingBlanks
-        guard !name.utf8.contains(0), let named = try? SocketAddress(ipAddress: name, port: 0) else { return address }
-        return named
+        // Some proxies add the port.
+        return Self.address(name) ?? HTTPAuthority(name).flatMap { Self.address($0.host) } ?? address
+    }
+
+    private static func address(_ text: String) -> SocketAddress? {
+        text.utf8.contains(0) ? nil : try? SocketAddress(ipAddress: text, port: 0)
     }
 }

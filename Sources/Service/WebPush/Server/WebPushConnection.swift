@@ -45,7 +45,9 @@ final class WebPushConnection: ServedConnection {
         try pipeline.addHandler(connection)
         let bound = NIOLoopBound(accepted, eventLoop: accepted.channel.eventLoop)
         let makeGuard = { @Sendable in
-            RequestGuard(WebPushLimits.requests) { problem in bound.value.malformedRequest(problem.detail) }
+            RequestGuard(WebPushLimits.requests, fields: WebPushAnswer.fields) { problem in
+                bound.value.malformedRequest(problem.detail)
+            }
         }
         let link = link
         let respond = { @Sendable [api, sender] (request: Request) async -> Response in
@@ -64,7 +66,9 @@ final class WebPushConnection: ServedConnection {
                 let response = await respond(request)
                 try await writer.write(response: response.head, body: response.body)
             }, configuration: .init(streamConfiguration: streams))
-        _ = http.setup(channel: accepted.channel, logger: logger).map { [tasks, logger] value in
+        _ = http.setup(channel: accepted.channel, logger: logger).assumeIsolated().flatMapThrowing {
+            [tasks, logger] value in
+            try StreamErrors.keep(in: bound.value.channel.pipeline.syncOperations)
             tasks.add { await http.handle(value: value, logger: logger) }
         }
     }

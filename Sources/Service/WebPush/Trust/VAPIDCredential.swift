@@ -48,11 +48,13 @@ package struct VAPIDCredential: Sendable, Hashable {
     /// Draft 1: the key is in `Crypto-Key: p256ecdsa=KEY`.
     private init(draft token: String, _ fields: HTTPFields) throws(VAPIDFault) {
         guard !token.isEmpty else { throw VAPIDFault("The header field Authorization has no token.") }
-        guard let text = fields[FieldName.cryptoKey].flatMap(FieldParameters.init)?.first("p256ecdsa") else {
-            throw VAPIDFault("The header field Crypto-Key has no p256ecdsa, the key of the token.")
+        let parameters = fields[FieldName.cryptoKey].flatMap(FieldParameters.init)?.entries.flatMap(\.self) ?? []
+        let keys = parameters.filter { $0.name == "p256ecdsa" }
+        guard keys.count == 1 else {
+            throw VAPIDFault("The header field Crypto-Key has to have one p256ecdsa, the key of the token.")
         }
         self.token = Array(token.utf8)
-        key = try Self.key(text)
+        key = try Self.key(keys[0].value)
     }
 
     private static func key(_ text: String) throws(VAPIDFault) -> [UInt8] {
@@ -69,7 +71,8 @@ package struct VAPIDCredential: Sendable, Hashable {
         case draft = "webpush"
 
         init?(_ value: String) {
-            let word = value.prefix { $0 != " " && $0 != "\t" }.lowercased()
+            // What ends a token (RFC 9110, 5.6.2): a value that begins with a scheme and goes on otherwise cannot be read.
+            let word = value.prefix { !" \t,;=".contains($0) }.lowercased()
             guard let scheme = Scheme(rawValue: word) else { return nil }
             self = scheme
         }

@@ -36,9 +36,14 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     /// Called with each request that breaks a rule of HTTP/1.1 or HTTP/2.
     private let whenMalformed: (Problem) -> Void
+    /// What every refusal has beside its own fields.
+    private let fields: HTTPFields
 
-    package init(_ limits: RequestLimits, whenMalformed: @escaping (Problem) -> Void = { _ in }) {
+    package init(
+        _ limits: RequestLimits, fields: HTTPFields = [:], whenMalformed: @escaping (Problem) -> Void = { _ in }
+    ) {
         self.limits = limits
+        self.fields = fields
         self.whenMalformed = whenMalformed
     }
 
@@ -190,7 +195,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         guard others >= 0 else { return linger(context) }
         guard !isAnswering, others == 0 else { return context.close(promise: nil) }
         let body = ByteBuffer(string: problem.document.text)
-        var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
+        var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status), headerFields: fields)
         head.headerFields[.contentType] = Problem.mediaType
         head.headerFields[.contentLength] = String(body.readableBytes)
         // A client that did not know would send its next request on this connection (RFC 9112, 9.6). HTTP/2 does not

@@ -114,6 +114,10 @@ final class RequestHeadCheck: ChannelDuplexHandler, RemovableChannelHandler {
     private var version = HTTPVersion.http1_1
     /// How many requests have begun and have no answer yet.
     private var unanswered = 0
+    /// Whether the newest of them has not arrived whole.
+    private var isArriving = false
+    /// What is wrong behind requests that have no answer yet.
+    private var fault: (any Error)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -123,16 +127,17 @@ final class RequestHeadCheck: ChannelDuplexHandler, RemovableChannelHandler {
                 let isUnixSocket = context.channel.localAddress?.pathname != nil
                 let checked = try RequestHeadRules.checked(head, mayLackHost: isUnixSocket)
                 unanswered += 1
+                isArriving = true
                 context.fireChannelRead(wrapInboundOut(.head(marked(checked))))
             } catch {
-                reading = .ended
-                context.fireErrorCaught(error)
+                fail(error, context)
             }
         case .head: break
-        case .end where reading == .last:
-            reading = .ended
+        case .end:
+            isArriving = false
+            if reading == .last { reading = .ended }
             context.fireChannelRead(data)
-        case .body, .end: context.fireChannelRead(data)
+        case .body: context.fireChannelRead(data)
         }
     }
 
@@ -147,20 +152,43 @@ final class RequestHeadCheck: ChannelDuplexHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // What is wrong behind the last request concerns nobody.
-        guard reading != .ended || !(error is HTTPParserError) else { return }
-        context.fireErrorCaught(error)
+        guard error is HTTPParserError else { return context.fireErrorCaught(error) }
+        if reading != .ended { fail(error, context) }
+    }
+
+    /// Nothing more is read. The requests that arrived whole before get their answers.
+    private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
+        reading = .ended
+        guard unanswered > (isArriving ? 1 : 0) else { return context.fireErrorCaught(error) }
+        fault = error
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .head(var head) = unwrapOutboundIn(data), head.status.code >= 200 else {
-            return context.write(data, promise: promise)
+        switch unwrapOutboundIn(data) {
+        case .head(let head) where head.status.code >= 200:
+            let isLast = reading != .requests && unanswered == 1
+            context.write(isLast ? wrapOutboundOut(.head(last(head))) : data, promise: promise)
+        case .end:
+            unanswered = max(0, unanswered - 1)
+            guard let fault, unanswered == (isArriving ? 1 : 0) else { return context.write(data, promise: promise) }
+            self.fault = nil
+            guard isArriving else {
+                // What came behind the last request was none, so it gets no answer of its own.
+                let written = promise ?? context.eventLoop.makePromise()
+                context.write(data, promise: written)
+                return written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+            }
+            context.write(data, promise: promise)
+            context.fireErrorCaught(fault)
+        default: context.write(data, promise: promise)
         }
-        let isLast = reading != .requests && unanswered == 1
-        unanswered = max(0, unanswered - 1)
-        guard isLast else { return context.write(data, promise: promise) }
+    }
+
+    private func last(_ head: HTTPResponseHead) -> HTTPResponseHead {
+        var head = head
         head.headers.replaceOrAdd(name: "connection", value: "close")
         // An answer of unknown length goes to the end of the connection: HTTP/1.0 has no chunks.
         head.version = version
-        context.write(wrapOutboundOut(.head(head)), promise: promise)
+        return head
     }
 }

@@ -1,0 +1,76 @@
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// Requests with faults, beside others on the same connection or from the same address.
+@Suite(.timeLimit(.minutes(2)))
+struct StrangeRequestTests {
+    private func connect(_ service: PushedService) async throws -> WireClient {
+        let port = try required(service.origin.split(separator: ":").last.flatMap { Int($0) })
+        return try await WireClient.connect(port: port, authorityFile: service.test.description.ca)
+    }
+
+    private func message(_ service: PushedService, _ length: String? = nil) -> WirePush {
+        var push = WirePush(token: "", topic: "", authorization: "")
+        push.path = service.endpoint.url(at: "")
+        push.headers = [("ttl", "60"), ("content-encoding", "aes128gcm")]
+        if let length { push.headers.append(("content-length", length)) }
+        push.body = [1, 2]
+        return push
+    }
+
+    @Test(arguments: ["9", "1"]) func `A body of another length ends its own request alone`(
+        _ length: String
+    ) async throws {
+        try await PushedService.run { service in
+            let connection = try await connect(service)
+            #expect(try await connection.send(message(service)).status == 201)
+            async let first = connection.send(message(service))
+            async let broken = connection.send(message(service, length))
+            async let last = connection.send(message(service))
+            #expect(try await first.status == 201)
+            await #expect(throws: WireClient.Unanswered.self) { _ = try await broken }
+            #expect(try await last.status == 201)
+            #expect(try await connection.send(message(service)).status == 201)
+            await connection.close()
+        }
+    }
+
+    @Test func `An address beyond its rate is refused whatever it asks for`() async throws {
+        try await PushedService.run {
+            $0.webPush.limits.requestsPerAddress.burst = 2
+            $0.webPush.limits.requestsPerAddress.perSecond = 0.001
+        } _: { service in
+            #expect(try await service.send(.OPTIONS).status == 204)
+            #expect(try await service.send(at: "/elsewhere").status == 404)
+            #expect(try await service.send(.OPTIONS).status == 429)
+            let refused = try await service.send(at: "/elsewhere")
+            #expect(refused.status == 429 && refused["Retry-After"] != nil)
+            #expect(refused["Access-Control-Allow-Origin"] == "*")
+        }
+    }
+
+    @Test func `A page can read the refusal of a request that is malformed`() async throws {
+        try await PushedService.run(isHTTP2: false) { service in
+            let refused = try await service.send(.RAW(value: "FROB"))
+            #expect(refused.status >= 400 && refused["Access-Control-Allow-Origin"] == "*")
+        }
+    }
+
+    @Test func `The field of a proxy may have a port`() async throws {
+        try await PushedService.run(plain: true) {
+            $0.webPush.limits.requestsPerAddress.burst = 1
+            $0.webPush.limits.requestsPerAddress.perSecond = 0.001
+        } _: { service in
+            let pairs = [
+                ("192.0.2.1", "192.0.2.1:99"), ("2001:db8::1", "[2001:db8::1]:99"), ("192.0.2.2:7", "192.0.2.2"),
+            ]
+            for (one, other) in pairs {
+                #expect(try await service.send(fields: PushedService.fields + [("X-Forwarded-For", one)]).status == 201)
+                #expect(
+                    try await service.send(fields: PushedService.fields + [("X-Forwarded-For", other)]).status == 429)
+            }
+        }
+    }
+}
