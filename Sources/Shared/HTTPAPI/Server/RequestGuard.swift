@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 package import NIOCore
 import NIOHTTP1
 package import NIOHTTPTypes
