@@ -20,6 +20,10 @@ struct StrangeRequestTests {
         return push
     }
 
+    private static func isAnswered(_ push: WirePush, over connection: WireClient) async -> Bool {
+        (try? await connection.send(push)) != nil
+    }
+
     @Test(arguments: ["9", "1"]) func `A body of another length ends its own request alone`(
         _ length: String
     ) async throws {
@@ -27,10 +31,10 @@ struct StrangeRequestTests {
             let connection = try await connect(service)
             #expect(try await connection.send(message(service)).status == 201)
             async let first = connection.send(message(service))
-            async let broken = connection.send(message(service, length))
+            async let broken = Self.isAnswered(message(service, length), over: connection)
             async let last = connection.send(message(service))
             #expect(try await first.status == 201)
-            await #expect(throws: WireClient.Unanswered.self) { _ = try await broken }
+            #expect(await broken == false)
             #expect(try await last.status == 201)
             #expect(try await connection.send(message(service)).status == 201)
             await connection.close()
