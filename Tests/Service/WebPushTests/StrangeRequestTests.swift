@@ -71,10 +71,13 @@ struct StrangeRequestTests {
                 ("192.0.2.1", "192.0.2.1:99"), ("2001:db8::1", "[2001:db8::1]:99"), ("192.0.2.2:7", "192.0.2.2"),
             ]
             for (one, other) in pairs {
-                #expect(try await service.send(fields: PushedService.fields + [("X-Forwarded-For", one)]).status == 201)
-                #expect(
-                    try await service.send(fields: PushedService.fields + [("X-Forwarded-For", other)]).status == 429)
+                let statuses = [try await status(service, one), try await status(service, other)]
+                #expect(statuses == [201, 429], "\(one) \(other)")
             }
         }
+    }
+
+    private func status(_ service: PushedService, _ forwardedFor: String) async throws -> UInt {
+        try await service.send(fields: PushedService.fields + [("X-Forwarded-For", forwardedFor)]).status
     }
 }
