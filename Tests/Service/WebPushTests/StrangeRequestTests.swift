@@ -1,3 +1,4 @@
+import Rates
 import Service
 import Testing
 
