@@ -1,3 +1,4 @@
+import NIOHTTP1
 import Rates
 import Service
 import Testing
