@@ -1,7 +1,9 @@
 import NIOHTTP1
+import Notifications
 import Rates
 import Service
 import Testing
+import WebPush
 
 @testable import ServiceTesting
 
