@@ -118,7 +118,9 @@ struct SendingTests {
             let kept = try await service.send()
             let location = try #require(try await service.send()["Location"])
             #expect(location != kept["Location"])
-            #expect(try await service.send(.DELETE, at: String(location.dropLast()) + "A").status == 404)
+            #expect(
+                try await service.send(.DELETE, at: String(location.dropLast()) + (location.hasSuffix("A") ? "Q" : "A"))
+                    .status == 404)
             #expect(try await service.waiting().count == 2)
             #expect(try await service.send(.DELETE, at: location).status == 204)
             #expect(try await service.waiting().count == 1)

@@ -68,7 +68,10 @@ final class WebPushConnection: ServedConnection {
             }, configuration: .init(streamConfiguration: streams))
         _ = http.setup(channel: accepted.channel, logger: logger).assumeIsolated().flatMapThrowing {
             [tasks, logger] value in
-            try StreamErrors.keep(in: bound.value.channel.pipeline.syncOperations)
+            let errors = StreamErrors {
+                bound.value.malformedRequest("A request over HTTP/2 is malformed (RFC 9113, 8.1.1).")
+            }
+            try errors.add(to: bound.value.channel.pipeline.syncOperations)
             tasks.add { await http.handle(value: value, logger: logger) }
         }
     }
