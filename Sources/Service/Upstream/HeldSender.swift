@@ -193,11 +193,8 @@ package struct HeldSender: Sendable {
 
     /// If the upstream no longer knows the device token, the handle is answered the same from now on.
     private func remember(_ answer: UpstreamAnswer, _ push: HeldPush) async throws(StoreError) {
-        guard answer.status == 410, let handle = push.handle,
-            let reason = answer.reason.flatMap(Rejection.Reason.init(rawValue:))
-        else { return }
-        let moment = answer.timestamp.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) } ?? clock.time
-        try await grants.end(handle, HandleEnd(reason: reason, moment: moment, noted: clock.time))
+        guard let handle = push.handle, let end = HandleEnd(answer, otherwise: clock.time, clock) else { return }
+        try await grants.end(handle, end)
     }
 
     /// What becomes of a notification after an attempt.

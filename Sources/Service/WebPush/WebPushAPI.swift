@@ -227,7 +227,7 @@ package final class WebPushAPI: Sendable {
         _ accepted: Accepted, to phone: PhoneSubscription, _ client: SocketAddress?
     ) async throws(Refusal) {
         do throws(PhoneSubscriptions.Refusal) {
-            try await phones?.send(accepted.message, timeToLive: accepted.ttl, to: phone)
+            try await phones?.send(accepted.message, accepted.id, timeToLive: accepted.ttl, to: phone)
         } catch {
             switch error {
             case .gone: throw .noEndpoint

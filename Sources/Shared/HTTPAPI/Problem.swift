@@ -74,7 +74,7 @@ extension Problem: Codable {
     private var title: String {
         let known: [HTTPResponse.Status] = [
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,
-            .preconditionFailed, .contentTooLarge, .unsupportedMediaType, .tooManyRequests,
+            .gone, .preconditionFailed, .contentTooLarge, .unsupportedMediaType, .tooManyRequests,
             .requestHeaderFieldsTooLarge,
             .internalServerError, .notImplemented, .serviceUnavailable,
         ]

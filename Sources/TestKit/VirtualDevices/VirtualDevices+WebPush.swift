@@ -35,6 +35,11 @@ extension VirtualDevices {
                 let digest = EndpointKey.digest(of: endpoint)
                 let there = try await making.subscriptions.subscriptions(with: [digest]).first.flatMap(\.self)
                 if let there { return there }
+                // A device that was removed for a while gets its subscriptions back, so nobody else may have their endpoints.
+                let isAway = entries.withLock { entries in
+                    entries.values.contains { $0.device.subscriptions.contains { $0.stored.digest == digest } }
+                }
+                guard !isAway else { return nil }
                 // The hash stands for the endpoint where device tokens are shown.
                 guard let device = contents(of: digest, app: app, service: .app)?.device else { return nil }
                 try await registerIfMade(device)

@@ -41,7 +41,8 @@ struct WebPushTemplateTests {
 
     @Test(arguments: [
         ("[]", ""), ("{", ""), ("{}", "/aps"), (#"{"aps":1}"#, "/aps"), (#"{"aps":{},"aps":{}}"#, "/aps"),
-        (#"{"$webPush":"body"}"#, ""), (#"{"aps":{"$webPush":"bodi"}}"#, "/aps/$webPush"),
+        (#"{"$webPush":"body"}"#, ""), (#"{"aps":{"$webPush":"body"}}"#, "/aps"),
+        (#"{"aps":{"a":{"$webPush":"bodi"}}}"#, "/aps/a/$webPush"),
         (#"{"aps":{},"a/b":[0,{"$webPush":1}]}"#, "/a~1b/1/$webPush"),
         (#"{"aps":{},"b":{"$webPush":"body","as":"z86"}}"#, "/b/as"),
         (#"{"aps":{},"b":{"$webPush":"body","as":"z85","to":1}}"#, "/b/to"),

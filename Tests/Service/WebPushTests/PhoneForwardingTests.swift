@@ -69,14 +69,14 @@ struct PhoneForwardingTests {
         func changes() -> AsyncStream<AccountsSnapshot> { AsyncStream { _ in } }
         func record(_ event: DeliveryEvent) { state.withLock { $0.events.append(event) } }
 
-        func send(_ message: WebPushMessage, ttl: UInt64 = 60) async throws -> PhoneOutcome {
+        func send(_ message: WebPushMessage, ttl: UInt64 = 60, extra: String? = nil) async throws -> PhoneOutcome {
             let now = Moment(time: Timestamp(milliseconds: 1_000_000), uptime: Uptime(nanoseconds: 0))
             let forwarding = PhoneForwarding(
                 port: self, via: [.production: "2 here"], accounts: self, bodies: self, log: self,
                 clock: ServiceClock { now }, logger: Logger(label: "test"))
             forwarding.begin(at: "https://push.example.com")
             return await forwarding.send(
-                message, ttl: ttl, extra: nil,
+                message, NotificationID(high: 1, low: 2), ttl: ttl, extra: extra,
                 to: Phone(
                     deviceToken: [9, 9], app: try Self.app(), environment: .production,
                     share: ForwardingShare(rawValue: "grant"), subscription: "an account",
@@ -105,6 +105,10 @@ struct PhoneForwardingTests {
         #expect(world.events.allSatisfy { $0.subject.address == .deviceToken([UInt8](repeating: 3, count: 32)) })
         #expect(try await world.send(WebPushMessage(body: [], urgency: .normal), ttl: 0) == .accepted)
         let second = try #require(world.pushes.last)
+        // At a relay's URL, the same topic of two accounts.
+        _ = try await world.send(Self.message, extra: "one")
+        _ = try await world.send(Self.message, extra: "two")
+        #expect(Set(world.pushes.compactMap(\.collapseID)).count == 3)
         #expect(second.priority == "10" && second.expiration == "0" && second.collapseID == nil)
         #expect(world.bodies.isEmpty)
     }

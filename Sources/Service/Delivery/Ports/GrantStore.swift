@@ -223,6 +223,19 @@ package struct HandleEnd: Sendable, Hashable {
     }
 }
 
+extension HandleEnd {
+    /// What an upstream's answer means for the handle: nil unless it is 410. `BadDeviceToken` is not remembered, because a wrong
+    /// setting of the upstream causes it for every handle.
+    /// - Parameter otherwise: since when, if the answer does not say.
+    package init?(_ answer: UpstreamAnswer, otherwise: Timestamp, _ clock: ServiceClock) {
+        guard answer.status == 410, let reason = answer.reason.flatMap(Rejection.Reason.init(rawValue:)) else {
+            return nil
+        }
+        let moment = answer.timestamp.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) }
+        self.init(reason: reason, moment: moment ?? otherwise, noted: clock.time)
+    }
+}
+
 /// What a grant has sent since it was last written.
 package struct GrantCount: Sendable, Hashable {
     package let grant: GrantID

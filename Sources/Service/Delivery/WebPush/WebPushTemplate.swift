@@ -65,7 +65,7 @@ package struct WebPushTemplate: Sendable, Hashable {
         guard members[Self.key] == nil else {
             throw .invalid("", "The whole template cannot be one part of a message.")
         }
-        guard case .object = members["aps"] else {
+        guard case .object(let aps) = members["aps"], aps[Self.key] == nil else {
             throw .invalid("/aps", "A notification has a dictionary aps (Guide, Table 9-1).")
         }
         var parts: Set<Part> = []

@@ -18,6 +18,7 @@ extension ManagementAPI {
         let app = try app(ofGrant: request.bundleID)
         var limits = try limits(request.limits, of: app.bundleID, GrantLimits())
         limits.webPush = isForWebPush ? true : nil
+        try checkRegistration(limits)
         var random = SystemRandomNumberGenerator()
         let grant = Grant(
             id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: request.name,
@@ -43,6 +44,7 @@ extension ManagementAPI {
             grant.name = change.name ?? grant.name
             grant.isSuspended = change.suspended ?? grant.isSuspended
             grant.limits = try limits(change.limits, of: grant.bundleID, grant.limits)
+            try checkRegistration(grant.limits)
             do throws(StoreError) {
                 _ = try await self.accounts.apply(.changeGrant(grant), to: accounts.version)
             } catch {
@@ -51,6 +53,11 @@ extension ManagementAPI {
             }
             return try await self.grant(name)
         }
+    }
+
+    private func checkRegistration(_ limits: GrantLimits) throws {
+        guard limits.webPush == true, limits.registration == .code else { return }
+        throw Problem.invalid("/registration", "A grant for Web Push has no key, so nobody could sign its codes.")
     }
 
     func revokeGrant(_ name: String) async throws -> ManagementMessages.Grant {

@@ -16,7 +16,9 @@ struct GrantParts: Sendable {
         let store = base.store.grantStore
         endpoints =
             base.settings.webPush.isOn
-            ? PhoneEndpoints(base.store.handleEndpoints, key: try await EndpointKey.kept(in: base.store.secrets)) : nil
+            ? PhoneEndpoints(
+                base.store.handleEndpoints, key: try await EndpointKey.kept(in: base.store.secrets),
+                environments: Set(base.settings.environments)) : nil
         upkeep = GrantUpkeep(
             store: store, bodies: base.store.webPushBodies, accounts: base.store, clock: base.clock,
             rules: base.settings.grants)

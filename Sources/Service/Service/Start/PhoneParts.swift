@@ -14,7 +14,8 @@ struct PhoneParts: Sendable {
     init(_ base: ServiceBase, _ grants: GrantParts, _ providers: ProviderParts) {
         forwarding = PhoneForwarding(base, providers.forwarder)
         subscriptions = PhoneSubscriptions(
-            endpoints: base.store.handleEndpoints, bodies: base.store.webPushBodies, handleKey: grants.handleKey,
+            endpoints: base.store.handleEndpoints, grants: base.store.grantStore, bodies: base.store.webPushBodies,
+            handleKey: grants.handleKey,
             meter: grants.meter, rules: base.settings.grants, accounts: base.store, sending: forwarding,
             clock: base.clock)
         // Both environments have the same.

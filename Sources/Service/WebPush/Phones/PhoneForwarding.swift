@@ -48,11 +48,11 @@ package final class PhoneForwarding: PhoneSending {
     package static let fetchPath = EndpointID.path + "f/"
 
     package func send(
-        _ message: WebPushMessage, ttl: UInt64, extra: String?, to phone: Phone
+        _ message: WebPushMessage, _ id: NotificationID, ttl: UInt64, extra: String?, to phone: Phone
     ) async -> PhoneOutcome {
         let place = UpstreamPlace(bundleID: phone.app.bundleID, environment: phone.environment)
         do throws(Trouble) {
-            return try await send(message, ttl, extra, phone, place)
+            return try await send(message, id, ttl, extra, phone, place)
         } catch {
             report(error, of: place)
             return .unavailable(error.cause)
@@ -62,7 +62,8 @@ package final class PhoneForwarding: PhoneSending {
     // MARK: Forwarding
 
     private func send(
-        _ message: WebPushMessage, _ ttl: UInt64, _ extra: String?, _ phone: Phone, _ place: UpstreamPlace
+        _ message: WebPushMessage, _ id: NotificationID, _ ttl: UInt64, _ extra: String?, _ phone: Phone,
+        _ place: UpstreamPlace,
     ) async throws(Trouble) -> PhoneOutcome {
         let current = accounts.current
         guard let upstream = current.upstreams[place] else {
@@ -76,15 +77,13 @@ package final class PhoneForwarding: PhoneSending {
         let template = current.webPush[place]?.template ?? .usual
         let (payload, kept) = try await payload(
             values, template, ttl, phone.owner, min(phone.payloadBytes, Payload.maximumBytes))
-        var random = SystemRandomNumberGenerator()
-        let id = NotificationID.random(using: &random)
         var push = ForwardedPush(
             deviceToken: phone.deviceToken, topic: phone.app.bundleID.rawValue, id: id.description, payload: payload,
             share: phone.share, via: via[phone.environment] ?? "")
         push.pushType = PushType.alert.rawValue
         push.priority = "\(message.urgency.upstreamPriority.rawValue)"
         push.expiration = WebPushMessage.expiration(after: ttl, at: clock.machineTime).seconds.map { "\($0)" }
-        push.collapseID = message.topic.map { Self.collapseID($0, of: phone.owner) }
+        push.collapseID = message.topic.map { Self.collapseID($0, of: phone.owner, extra) }
         // A log must not have the device token, so it has what stands for the subscription.
         let subject = NotificationSubject(
             id: id, address: .deviceToken(phone.owner), topic: phone.app.bundleID.rawValue)
@@ -105,7 +104,9 @@ package final class PhoneForwarding: PhoneSending {
         switch (told.status, reason) {
         case (200, _): return .accepted
         case (410, _), (_, .badDeviceToken), (_, .deviceTokenNotForTopic):
-            return .gone("The upstream does not know the device token: \(told.reason ?? "410").")
+            return .gone(
+                "The upstream does not know the device token: \(told.reason ?? "410").",
+                HandleEnd(told, otherwise: clock.time, clock))
         case (429, _): return .busy(retryAfter: told.retryAfter)
         default:
             throw Trouble(
@@ -114,8 +115,10 @@ package final class PhoneForwarding: PhoneSending {
     }
 
     /// A topic belongs to one subscription, and a collapse identifier to all of a device's notifications. So it is a hash of both.
-    private static func collapseID(_ topic: String, of owner: [UInt8]) -> String {
-        let digest = SHA256.hash(data: Array("web push topic ".utf8) + owner + topic.utf8)
+    /// At a relay's URL the extra part tells the subscriptions of a device apart.
+    private static func collapseID(_ topic: String, of owner: [UInt8], _ extra: String?) -> String {
+        // No topic has a blank, so different pairs have different bytes.
+        let digest = SHA256.hash(data: Array("web push topic ".utf8) + owner + "\(topic) \(extra ?? "")".utf8)
         return String(decoding: Base64URL.encoded(Array(digest)), as: UTF8.self)
     }
 

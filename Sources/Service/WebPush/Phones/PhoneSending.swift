@@ -7,7 +7,10 @@ package protocol PhoneSending: Sendable {
     /// - Parameters:
     ///   - ttl: seconds, as the sender has given it.
     ///   - extra: the last part of a relay's URL; nil for an endpoint.
-    func send(_ message: WebPushMessage, ttl: UInt64, extra: String?, to phone: Phone) async -> PhoneOutcome
+    ///   - id: the notification's, which the journal and the delivery log have.
+    func send(
+        _ message: WebPushMessage, _ id: NotificationID, ttl: UInt64, extra: String?, to phone: Phone
+    ) async -> PhoneOutcome
 }
 
 /// Where a message goes that is sent through an upstream.
@@ -42,7 +45,8 @@ package enum PhoneOutcome: Sendable, Hashable {
     /// The upstream has answered 200.
     case accepted
     /// The upstream does not know the device token, so the subscription is gone: 404.
-    case gone(String)
+    /// - Parameter end: nil if the device token may be right all the same, because a wrong setting causes the same answer.
+    case gone(String, HandleEnd?)
     /// The upstream takes no more at present: 429. Seconds.
     case busy(retryAfter: Int?)
     /// Everything else: 503.

@@ -8,6 +8,7 @@ package import Trust
 /// The phones that endpoints of handles stand for. Messages to them obey the limits of their grants, as notifications do.
 package final class PhoneSubscriptions: Sendable {
     private let endpoints: any HandleEndpoints
+    private let grants: any GrantStore
     let bodies: any WebPushBodies
     private let handleKey: HandleKey
     private let meter: GrantMeter
@@ -21,6 +22,7 @@ package final class PhoneSubscriptions: Sendable {
     ///   - rules: say when handles end.
     package init(
         endpoints: any HandleEndpoints,
+        grants: any GrantStore,
         bodies: any WebPushBodies,
         handleKey: HandleKey,
         meter: GrantMeter,
@@ -30,6 +32,7 @@ package final class PhoneSubscriptions: Sendable {
         clock: ServiceClock,
     ) {
         self.endpoints = endpoints
+        self.grants = grants
         self.bodies = bodies
         self.handleKey = handleKey
         self.meter = meter
@@ -41,12 +44,12 @@ package final class PhoneSubscriptions: Sendable {
 
     /// Finds the phone of an endpoint.
     /// - Parameter digest: the hash of the endpoint.
-    /// - Returns: nil if there is none, or if its handle or its grant has ended.
+    /// - Returns: nil if there is none, if its handle has ended, or if its grant was revoked. A grant whose time is over may get
+    ///   another one, so that is one of its limits.
     func find(_ digest: [UInt8]) async throws(StoreError) -> PhoneSubscription? {
         guard let (endpoint, handle) = try await endpoints.endpoint(with: digest) else { return nil }
         let (accounts, now) = (accounts.current, clock.time)
         guard let grant = accounts.grants[handle.grant], grant.revoked == nil,
-            grant.limits.expires.map({ now.milliseconds < $0 }) ?? true,
             let app = accounts.app(handle.app), app.bundleID == grant.bundleID
         else { return nil }
         guard HandleSweep(rules: rules, at: now).end(of: handle) == nil else {
@@ -86,11 +89,11 @@ package final class PhoneSubscriptions: Sendable {
 
     /// Sends a message within the limits of the phone's grant.
     func send(
-        _ message: WebPushMessage, timeToLive: UInt64, to phone: PhoneSubscription
+        _ message: WebPushMessage, _ id: NotificationID, timeToLive: UInt64, to phone: PhoneSubscription
     ) async throws(Refusal) {
         do throws(Refusal) {
             try check(message, phone)
-            try await forward(message, timeToLive, phone)
+            try await forward(message, id, timeToLive, phone)
             meter.answered(phone.grant.id, "200")
         } catch {
             meter.answered(phone.grant.id, error.reason.rawValue)
@@ -121,21 +124,22 @@ package final class PhoneSubscriptions: Sendable {
     }
 
     private func forward(
-        _ message: WebPushMessage, _ timeToLive: UInt64, _ phone: PhoneSubscription
+        _ message: WebPushMessage, _ id: NotificationID, _ timeToLive: UInt64, _ phone: PhoneSubscription
     ) async throws(Refusal) {
         guard let token = handleKey.open(phone.handle.token, of: phone.handle.handle) else {
             throw .unavailable("The device token of the endpoint's handle cannot be read.")
         }
         let outcome = await sending.send(
-            message, ttl: timeToLive, extra: nil,
+            message, id, ttl: timeToLive, extra: nil,
             to: Phone(
                 deviceToken: token, app: phone.app, environment: phone.handle.environment,
                 share: ForwardingShare(phone.grant.id), subscription: phone.endpoint.name,
                 owner: phone.endpoint.digest, payloadBytes: phone.grant.limits.payloadBytes ?? Payload.maximumBytes))
         switch outcome {
         case .accepted: return
-        case .gone:
+        case .gone(_, let end):
             // If this fails, the next message is forwarded, and the upstream gives the same answer.
+            if let end { try? await grants.end(phone.handle.handle, end) }
             try? await endpoints.removeEndpoint(with: phone.endpoint.digest)
             throw .gone
         case .busy(let retryAfter):

@@ -43,9 +43,11 @@ extension WebPushAPI {
         }
         _ = try key(of: request.headers, toEndpoint: target.owner, place.tokens)
         guard let relay else { throw .noEndpoint }
-        switch await relay.phones.send(message, ttl: fields.ttl, extra: path.extra, to: target.phone) {
+        var random = SystemRandomNumberGenerator()
+        let id = NotificationID.random(using: &random)
+        switch await relay.phones.send(message, id, ttl: fields.ttl, extra: path.extra, to: target.phone) {
         case .accepted: break
-        case .gone(let detail):
+        case .gone(let detail, _):
             relay.refuse(target, at: clock.moment.uptime)
             // Each guess costs a question to the upstream.
             if let address { rates.countGuess(of: address, at: clock.moment.uptime) }
@@ -56,11 +58,10 @@ extension WebPushAPI {
                 retryAfter: retryAfter ?? WebPushLimits.retryAfterBusy)
         case .unavailable(let detail): throw .status(503, detail)
         }
-        var random = SystemRandomNumberGenerator()
         // Nobody can withdraw it, because the upstream has it. Its URL is a name like any other.
         let destination = Destination(
             environment: path.environment, device: DeviceID(rawValue: 0), app: target.app.id)
-        let name = try name(.random(using: &random), destination)
+        let name = try name(id, destination)
         return WebPushAnswer.created(ttl: fields.ttl, location: place.origin + WebPushPath.messages + name)
     }
 

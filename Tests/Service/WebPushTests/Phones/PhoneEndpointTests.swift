@@ -196,6 +196,10 @@ struct PhoneEndpointTests {
                 "POST", "/v1/grants",
                 body: #"{"bundleID":"\#(rig.test.bundleID)","name":"x","webPush":true,"publicKey":"x"}"#)
             #expect(both.status == 400 && both.text.contains("/publicKey"))
+            let coded = try await rig.test.ask(
+                "POST", "/v1/grants",
+                body: #"{"bundleID":"\#(rig.test.bundleID)","name":"x","webPush":true,"registration":"code"}"#)
+            #expect(coded.status == 400 && coded.text.contains(#""pointer":"/registration""#), "\(coded.text)")
             #expect(try await rig.test.change(rig.grant, #"{"rate":5}"#).webPush == true)
         }
     }

@@ -77,8 +77,10 @@ struct PhoneSendingTests {
             #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
             #expect(try await rig.pushed.send(at: made.endpoint).status == 404)
             #expect(rig.requests.count == 1)
-            #expect(try await rig.make().endpoint != made.endpoint)
+            // 410 ends the handle too. After the others, which a wrong setting may cause, the upstream is asked again.
             #expect(try await rig.pushed.send(at: other.endpoint).status == 404)
+            #expect(rig.requests.count == (status == 410 ? 1 : 2))
+            #expect(try await rig.make().endpoint != made.endpoint)
         }
     }
 

@@ -117,8 +117,7 @@ enum GrantRoute {
     }
 
     /// Takes note of an upstream's answer before it is written. If the upstream does not know the device token any more, the
-    /// handle is answered the same from now on. `BadDeviceToken` is not remembered: a wrong setting of the upstream causes
-    /// it for every handle.
+    /// handle is answered the same from now on.
     static func answered(
         _ request: ProviderRequest,
         _ push: UpstreamPush,
@@ -128,11 +127,10 @@ enum GrantRoute {
         guard push.grant != nil else { return }
         let known = answer.reason.flatMap(Rejection.Reason.init(rawValue:))
         count(answer.status == 200 ? "200" : known?.rawValue ?? otherOutcome, of: request, connection.api.grants)
-        guard answer.status == 410, let known, let handle = request.handle, let store = connection.api.grants?.store
-        else { return }
         let clock = connection.api.clock
-        let moment = answer.timestamp.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) }
-        let end = HandleEnd(reason: known, moment: moment ?? push.time ?? clock.time, noted: clock.time)
+        guard let handle = request.handle, let store = connection.api.grants?.store,
+            let end = HandleEnd(answer, otherwise: push.time ?? clock.time, clock)
+        else { return }
         // If this fails, the next request is forwarded, and the upstream gives the same answer.
         Task { try? await store.end(handle, end) }
     }

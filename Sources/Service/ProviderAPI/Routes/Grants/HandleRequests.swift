@@ -198,6 +198,10 @@ package final class HandleRequests: Sendable {
             throw Rejection(
                 .featureNotEnabled, detail: "The service has no Web Push: its option --web-push switches it on.")
         }
+        guard maker.environments.contains(environment) else {
+            throw Rejection(
+                .featureNotEnabled, detail: "The service does not serve the \(environment.rawValue) environment.")
+        }
         guard let origin = maker.origin else {
             throw Rejection(.serviceUnavailable, detail: "The service is starting.")
         }

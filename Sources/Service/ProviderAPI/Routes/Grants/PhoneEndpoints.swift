@@ -6,18 +6,21 @@ package import Trust
 /// What requests about handles need to make endpoints of Web Push for phones.
 package final class PhoneEndpoints: Sendable {
     let store: any HandleEndpoints
+    /// Those that the service serves.
+    let environments: Set<Environment>
     private let key: EndpointKey
-    private let places = Mutex<String?>(nil)
+    private let known = Mutex<String?>(nil)
 
-    package init(_ store: any HandleEndpoints, key: EndpointKey) {
+    package init(_ store: any HandleEndpoints, key: EndpointKey, environments: Set<Environment>) {
         self.store = store
         self.key = key
+        self.environments = environments
     }
 
     /// The origin of all endpoints, without a slash at its end; nil until the listener of Web Push has its address.
     package var origin: String? {
-        get { places.withLock { $0 } }
-        set { places.withLock { $0 = newValue } }
+        get { known.withLock { $0 } }
+        set { known.withLock { $0 = newValue } }
     }
 
     /// Makes an endpoint that was never used. It is stored only if the handle has none of this name.
