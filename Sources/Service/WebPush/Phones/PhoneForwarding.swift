@@ -2,7 +2,7 @@ import Connections
 import Crypto
 package import Delivery
 package import Logging
-import Notifications
+package import Notifications
 import Storage
 import Synchronization
 import Trust

@@ -1,5 +1,5 @@
 package import Delivery
-import Notifications
+package import Notifications
 
 /// Sends messages of Web Push to phones behind an upstream.
 package protocol PhoneSending: Sendable {
