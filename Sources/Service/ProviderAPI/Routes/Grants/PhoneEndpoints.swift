@@ -1,5 +1,5 @@
 package import Delivery
-import Notifications
+package import Notifications
 import Synchronization
 package import Trust
 
