@@ -60,10 +60,10 @@ extension ClientReport {
         /// Whether a newer provider token belongs to another client: both are in use at the same time, on connections of
         /// their own. A client that makes a new token stops using the old one.
         func isOfAnotherClient(_ newer: TokenUse) -> Bool {
-            guard let last = requests.last?.facts.number, let first = newer.requests.first?.facts.number else {
-                return false
-            }
-            return last > first && connections.isDisjoint(with: newer.connections)
+            guard let first = requests.first?.facts.number, let last = requests.last?.facts.number,
+                let newerFirst = newer.requests.first?.facts.number, let newerLast = newer.requests.last?.facts.number
+            else { return false }
+            return newerFirst < last && first < newerLast && connections.isDisjoint(with: newer.connections)
         }
     }
 

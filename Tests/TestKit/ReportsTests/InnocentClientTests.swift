@@ -78,6 +78,11 @@ struct InnocentClientTests {
             try history.send(issued: 1_800_000_060)
             try history.send(connection: 2, issued: 1_800_000_001)
         }
+        // An older token that is used after the newer one, and not beside it.
+        try ClientReportTests.expect("provider-token-churn", [1]) { history in
+            try history.send(issued: 1_800_000_060)
+            try history.send(connection: 2, issued: 1_800_000_000)
+        }
         // One client with two connections, of which the older is slow to learn of the new provider token.
         try ClientReportTests.expect("provider-token-churn", [3]) { history in
             try history.send(issued: 1_800_000_000)
