@@ -63,12 +63,14 @@ struct AppWebPushCommand: AsyncParsableCommand {
 
         private static func template(_ file: String) throws -> JSONValue {
             guard file != WebPushTemplate.tootRelayName else { return WebPushTemplate.tootRelay.document }
-            let text = try InputFile.text(DataFolder(file).path, "template")
+            // Not as text, which would take other characters for bytes that are not UTF-8.
+            let bytes = Array(try InputFile.read(DataFolder(file).path, "template"))
             do throws(WebPushTemplate.Fault) {
-                return try WebPushTemplate(text: Array(text.utf8)).document
+                return try WebPushTemplate(text: bytes).document
             } catch {
-                // With an empty pointer, the text itself is at fault.
-                throw CommandError("\(file): \(error.detail)", at: error.pointer).inFile(file)
+                // With an empty pointer the text itself is at fault, and the place does not name the file.
+                let detail = error.pointer.isEmpty ? "\(file): \(error.detail)" : error.detail
+                throw CommandError(detail, at: error.pointer).inFile(file)
             }
         }
     }
