@@ -16,17 +16,6 @@ struct AppUpstreamCommand: AsyncParsableCommand {
             """,
         subcommands: [Set.self, Show.self, Remove.self])
 
-    /// The app and the environment.
-    struct Place: ParsableArguments {
-        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
-        var bundleID: String
-
-        @Option(help: "The environment: development or production.")
-        var environment: Environment
-
-        var path: String { "/v1/apps/\(bundleID.percentEncoded)/upstreams/\(environment.rawValue)" }
-    }
-
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Forward an app's notifications.",
@@ -37,7 +26,7 @@ struct AppUpstreamCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var place: Place
+        @OptionGroup var place: AppInEnvironment
 
         @Option(help: "https://host:port; Apple's service if it is not given.")
         var url: String?
@@ -89,7 +78,8 @@ struct AppUpstreamCommand: AsyncParsableCommand {
             document.hold = hold
             document.capture = capture
             document.compare = compare
-            let set: ManagementMessages.Upstream = try await common.management().ask(.PUT, place.path, document)
+            let set: ManagementMessages.Upstream = try await common.management().ask(
+                .PUT, place.path(of: "upstreams"), document)
             common.output.print(set, set.line)
         }
 
@@ -114,10 +104,11 @@ struct AppUpstreamCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show where an app's notifications are forwarded to.")
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var place: Place
+        @OptionGroup var place: AppInEnvironment
 
         func run() async throws {
-            let upstream: ManagementMessages.Upstream = try await common.management().ask(.GET, place.path)
+            let upstream: ManagementMessages.Upstream = try await common.management().ask(
+                .GET, place.path(of: "upstreams"))
             common.output.print(upstream, upstream.line)
         }
     }
@@ -126,10 +117,11 @@ struct AppUpstreamCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Deliver an app's notifications here again.")
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var place: Place
+        @OptionGroup var place: AppInEnvironment
 
         func run() async throws {
-            let removed: ManagementMessages.Upstream = try await common.management().ask(.DELETE, place.path)
+            let removed: ManagementMessages.Upstream = try await common.management().ask(
+                .DELETE, place.path(of: "upstreams"))
             common.output.print(
                 removed, "\(removed.bundleID) is delivered here again in the \(removed.environment) environment.")
         }

@@ -17,17 +17,6 @@ struct AppWebPushCommand: AsyncParsableCommand {
             """,
         subcommands: [Set.self, Show.self, Remove.self])
 
-    /// The app and the environment.
-    struct Place: ParsableArguments {
-        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
-        var bundleID: String
-
-        @Option(help: "The environment: development or production.")
-        var environment: Environment
-
-        var path: String { "/v1/apps/\(bundleID.percentEncoded)/web-push/\(environment.rawValue)" }
-    }
-
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set an app's template, and the relay's URL.",
@@ -38,7 +27,7 @@ struct AppWebPushCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var place: Place
+        @OptionGroup var place: AppInEnvironment
 
         @Option(
             help:
@@ -57,7 +46,8 @@ struct AppWebPushCommand: AsyncParsableCommand {
         func run() async throws {
             let document = ManagementMessages.NewAppWebPush(
                 template: try template.map(Self.template), relayTo: relayTo, plain: plain)
-            let set: ManagementMessages.AppWebPush = try await common.management().ask(.PUT, place.path, document)
+            let set: ManagementMessages.AppWebPush = try await common.management().ask(
+                .PUT, place.path(of: "web-push"), document)
             common.output.print(set, set.line)
         }
 
@@ -80,10 +70,11 @@ struct AppWebPushCommand: AsyncParsableCommand {
             abstract: "Show an app's template, and whether it has the relay's URL.")
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var place: Place
+        @OptionGroup var place: AppInEnvironment
 
         func run() async throws {
-            let settings: ManagementMessages.AppWebPush = try await common.management().ask(.GET, place.path)
+            let settings: ManagementMessages.AppWebPush = try await common.management().ask(
+                .GET, place.path(of: "web-push"))
             common.output.print(settings, "\(settings.line)\n\(settings.template.indentedText())")
         }
     }
@@ -93,10 +84,11 @@ struct AppWebPushCommand: AsyncParsableCommand {
             abstract: "Use the usual template again, and take the relay's URL from the app.")
 
         @OptionGroup var common: CommonOptions
-        @OptionGroup var place: Place
+        @OptionGroup var place: AppInEnvironment
 
         func run() async throws {
-            let removed: ManagementMessages.AppWebPush = try await common.management().ask(.DELETE, place.path)
+            let removed: ManagementMessages.AppWebPush = try await common.management().ask(
+                .DELETE, place.path(of: "web-push"))
             common.output.print(
                 removed,
                 "\(removed.bundleID) has the usual template again in the \(removed.environment) environment.")

@@ -84,17 +84,6 @@ import Testing
         }
     }
 
-    private final class Counter: Sendable {
-        private let value = Mutex(0)
-        var count: Int { value.withLock { $0 } }
-        func next() -> Int {
-            value.withLock { value in
-                value += 1
-                return value
-            }
-        }
-    }
-
     // MARK: Load
 
     /// Sends to all devices until the service is killed.

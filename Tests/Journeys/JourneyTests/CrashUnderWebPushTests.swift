@@ -57,17 +57,6 @@ import Testing
         }
     }
 
-    private final class Counter: Sendable {
-        private let value = Mutex(0)
-        var count: Int { value.withLock { $0 } }
-        func next() -> Int {
-            value.withLock { value in
-                value += 1
-                return value
-            }
-        }
-    }
-
     private struct Device: Sendable {
         let identity: String
         let subscriptions: [Subscription]
@@ -128,27 +117,24 @@ import Testing
             try FoundationJSON(service.readyLine)["development"]?["webPush"]?.text.orThrow("no Web Push") ?? ""
         let port = try service.port(of: address)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for device in devices {
-                if device.isOnline { group.addTask { await listen(device, service) } }
-                for subscription in device.subscriptions {
-                    group.addTask {
-                        // The service may be gone already.
-                        let connected = try? await WireClient.connect(port: port, authorityFile: service.ready.ca)
-                        guard let connection = connected else { return }
-                        while await send(to: subscription, over: connection) {
-                            if answered.next() == count { service.child.signal(SIGKILL) }
+            for device in devices where device.isOnline {
+                group.addTask { await listen(device, service) }
+            }
+            group.addTask {
+                await withTaskGroup(of: Void.self) { senders in
+                    for subscription in devices.flatMap(\.subscriptions) {
+                        senders.addTask {
+                            // The service may be gone already.
+                            let connected = try? await WireClient.connect(port: port, authorityFile: service.ready.ca)
+                            guard let connection = connected else { return }
+                            while await send(to: subscription, over: connection) {
+                                if answered.next() == count { service.child.signal(SIGKILL) }
+                            }
+                            await connection.close()
                         }
-                        await connection.close()
                     }
                 }
-            }
-            // If all queues are full before, the service is killed while it rests.
-            group.addTask { [sendings = devices.flatMap(\.subscriptions)] in
-                while sendings.contains(where: { $0.account.withLock { $0.sent - $0.taken < Self.maximumOpen } }),
-                    answered.count < count
-                {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+                // If all queues are full before, the service is killed while it rests.
                 service.child.signal(SIGKILL)
             }
             try await group.waitForAll()
