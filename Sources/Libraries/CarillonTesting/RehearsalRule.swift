@@ -18,7 +18,9 @@ public struct RehearsalRule: Sendable, Encodable {
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
         /// The service answers with this reason and delivers nothing.
-        /// - Parameter retryAfter: the value of the header `retry-after`, in seconds; nil for no header.
+        /// - Parameters:
+        ///   - reason: a reason of Apple's table, such as `ServiceUnavailable`. It decides the status.
+        ///   - retryAfter: the value of the header `retry-after`, in seconds; nil for no header.
         public static func answer(reason: String, retryAfter: Int? = nil) -> Fault {
             var answer: [String: JSONValue] = ["reason": .string(reason)]
             if let retryAfter { answer["retryAfter"] = .integer(retryAfter) }

@@ -176,7 +176,7 @@ public final class TestAPNs: Sendable {
         }
     }
 
-    /// The service of the running test. The test or its suite needs the trait ``Testing/Trait/apns``.
+    /// The service of the running test. The test or its suite needs the trait `.apns` (``APNsTrait``).
     public static var current: TestAPNs {
         get throws(TestAPNsError) {
             guard let apns = running else {
@@ -189,7 +189,7 @@ public final class TestAPNs: Sendable {
     @TaskLocal static var running: TestAPNs?
 
     /// A team of the service of the running test, with an app and a signing key. The test or its suite needs the trait
-    /// ``Testing/Trait/apns``. Make devices with ``TestTeam/device(_:name:token:)``.
+    /// `.apns` (``APNsTrait``). Make devices with ``TestTeam/device(_:name:token:)``.
     /// - Parameter bundleID: the app; nil makes one that no other team has.
     /// - Throws: ``TestAPNsError/Code/noCurrent`` without the trait.
     public static func team(bundleID: String? = nil) async throws(TestAPNsError) -> TestTeam {
@@ -203,13 +203,14 @@ public final class TestAPNs: Sendable {
     /// The URL that providers connect to.
     public var url: String { "https://\(host):\(port)" }
 
-    /// The service as an ``APNSEnvironment``, for `APNSProvider`.
+    /// The service as an `APNSEnvironment`, for `APNSProvider`.
     public var environment: APNSEnvironment {
         get throws { try .custom(url: url, authority: .pem(authorityPEM)) }
     }
 
     /// Makes a team with apps, a signing key and devices.
     /// - Parameters:
+    ///   - name: what the console shows of the team.
     ///   - bundleIDs: the team's apps; each device has all of them. A bundle ID can belong to only one team. nil
     ///     makes one app, with a bundle ID that no other team has.
     ///   - devices: the behaviour of each device.
@@ -294,7 +295,9 @@ public final class TestAPNs: Sendable {
     }
 
     /// Begins a rehearsal that causes faults for all teams. Faults of TLS come before the service knows the team.
-    /// - Parameter seed: decides which requests or connections a share selects.
+    /// - Parameters:
+    ///   - rules: the first one that fires for a request decides about it.
+    ///   - seed: decides which requests or connections a share selects.
     /// - Throws: ``TestAPNsError/Code/refused`` if a rule is not valid.
     public func rehearse(_ rules: RehearsalRule..., seed: UInt64 = 1) async throws(TestAPNsError) {
         try await rehearse(rules, seed: seed)

@@ -31,7 +31,7 @@ public struct TestTeam: Sendable {
     public var port: Int { apns.port }
     /// The root certificate that clients have to trust, in PEM.
     public var authorityPEM: String { apns.authorityPEM }
-    /// The service as an ``APNSEnvironment``, for `APNSProvider`.
+    /// The service as an `APNSEnvironment`, for `APNSProvider`.
     public var environment: APNSEnvironment {
         get throws { try apns.environment }
     }
@@ -78,6 +78,7 @@ public struct TestTeam: Sendable {
     /// Makes a virtual device with all of the team's apps.
     /// - Parameters:
     ///   - behaviour: how the device handles notifications.
+    ///   - name: what the console shows of the device.
     ///   - token: the device token of the first app in hexadecimal digits; nil lets the service make one.
     /// - Throws: ``TestAPNsError/Code/refused`` if the token is not valid, or another device has it.
     public func device(
@@ -93,6 +94,8 @@ public struct TestTeam: Sendable {
     /// Makes a device, and a subscription of the team's first app on it to Web Push. Any Web Push library can send to it, and
     /// ``TestRequest/text`` is what was sent.
     /// - Parameters:
+    ///   - behaviour: how the device handles messages.
+    ///   - name: what the console shows of the device.
     ///   - subscription: its name, 1 to 100 bytes; nil makes one.
     ///   - vapid: the only public key that may sign, in base64url; nil if anybody may send.
     ///   - acceptsPlain: whether messages without encryption are accepted.
@@ -159,6 +162,7 @@ public struct TestTeam: Sendable {
 
     /// Waits until `count` of this team's requests match. Requests that came before the call count too.
     /// - Parameters:
+    ///   - pattern: what the requests have to match; every request of the team matches the empty one.
     ///   - count: the number of requests to wait for. With 0, waits until the timeout, and succeeds if no request
     ///     matched.
     ///   - timeout: the longest time to wait.
@@ -187,7 +191,9 @@ public struct TestTeam: Sendable {
 
     /// Begins a rehearsal: causes faults in this team's requests, and in no other team's. Faults of TLS happen to the
     /// connections of all teams, because they come before the service knows the team.
-    /// - Parameter seed: decides which requests a share selects. With the same seed, the same requests are selected.
+    /// - Parameters:
+    ///   - rules: the first one that fires for a request decides about it.
+    ///   - seed: decides which requests a share selects. With the same seed, the same requests are selected.
     /// - Throws: ``TestAPNsError/Code/refused`` if a rule is not valid.
     public func rehearse(_ rules: RehearsalRule..., seed: UInt64 = 1) async throws(TestAPNsError) {
         let rules = rules.map { rule in
