@@ -394,7 +394,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore",
                 "CommonTesting",
-                "Matching", "Rehearsals", "Connections", "BinaryAPI", nioCore, nioPosix, nioSSL, crypto, deque,
+                "Matching", "Rehearsals", "Stage", "Connections", "BinaryAPI", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
             ]),
         tests(

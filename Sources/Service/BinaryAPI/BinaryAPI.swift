@@ -10,15 +10,15 @@ package final class BinaryAPI: CertifiedService {
     let rules: BinaryRules
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
-    /// Shows notifications to observers; nil if nobody may observe them.
-    let observation: RequestObservation?
+    /// What tests see and disturb of the connections; nil if they may not.
+    let scenes: (any BinaryScenes)?
     package let limits: BinaryLimits
 
     /// - Parameters:
     ///   - deliveryLog: records the notifications that are refused before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
-    ///   - observation: shows notifications to tests; nil outside the development environment.
+    ///   - scenes: what tests see and disturb; nil outside the development environment.
     package init(
         certificates: ProviderCertificates,
         conformance: Conformance,
@@ -27,7 +27,7 @@ package final class BinaryAPI: CertifiedService {
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         tokensByService: Bool = false,
-        observation: RequestObservation? = nil,
+        scenes: (any BinaryScenes)? = nil,
         limits: BinaryLimits = BinaryLimits(),
     ) {
         self.certificates = certificates
@@ -36,13 +36,11 @@ package final class BinaryAPI: CertifiedService {
             names: names, tokensByService: tokensByService)
         self.delivery = delivery
         self.deliveryLog = deliveryLog
-        self.observation = observation
+        self.scenes = scenes
         self.limits = limits
     }
 
-    package var refusesConnection: Bool {
-        observation?.observer.refuses(certificates.environment, .binary) ?? false
-    }
+    package var refusesConnection: Bool { scenes?.refusesConnection ?? false }
 
     package func makeConnection(
         from identity: ProviderIdentity,

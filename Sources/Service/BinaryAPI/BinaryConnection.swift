@@ -15,22 +15,20 @@ import Trust
 /// reading from the socket, and bytes that were read already wait.
 final class BinaryConnection: CertifiedConnection {
     let api: BinaryAPI
-    private let rules: BinaryRules
-    private let identity: ProviderIdentity
+    let rules: BinaryRules
+    let identity: ProviderIdentity
     let channel: CertifiedChannel
     let eventLoop: any EventLoop
-    private var topic: BinaryTopic
+    private(set) var topic: BinaryTopic
     private var decoder: BinaryDecoder
     var exchange: BinaryExchange
     private var unread = Deque<ByteBuffer>()
-    var batch: [Submission] = []
-    /// The faults of rehearsals on this connection; nil until there is one.
-    var faults: ConnectionFaults?
+    private var batch: [Submission] = []
     /// The notification that waits for a look-up of the key of its device token, or until its app is made. Nothing is
     /// read meanwhile, so that the order is kept.
     private var keyless: BinaryNotification?
-    /// Reports to observers; nil if nobody may observe.
-    let observation: ConnectionObservation?
+    /// What is seen and disturbed of the connection; nil if nothing may be.
+    private var scene: (any BinaryScene)?
     private var random: IdentifierRandom
     private var isProcessing = false
     private(set) var second = NIODeadline.now()
@@ -55,28 +53,29 @@ final class BinaryConnection: CertifiedConnection {
         topic = BinaryTopic(identity.uid, in: api.certificates.accounts.current)
         exchange = BinaryExchange(limit: api.limits.unanswered)
         decoder = BinaryDecoder(tokenByteCount: api.rules.tokenKeys.current.tokenByteCount)
-        observation = api.observation.map { ConnectionObservation(identity, api, rules, $0, channel.handshake) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
+        scene = api.scenes?.scene(of: self, channel.handshake.map { ($0.number, $0.serverName) }) {
+            api.certificates.team(of: identity)
+        }
     }
 
     func received(_ bytes: ByteBuffer) {
         readAccounts()
         guard exchange.isOpen else { return }
         lastRead = second
-        observation?.began()
+        scene?.received()
         unread.append(bytes)
         read()
     }
 
     func readCompleted() { process() }
 
-    var isPaused: Bool { (isHeld || keyless != nil || faults?.isHolding == true) && exchange.isOpen }
+    var isPaused: Bool { (isHeld || keyless != nil || scene?.isHolding == true) && exchange.isOpen }
 
     func tick(now: NIODeadline) {
         second = now
         guard exchange.isOpen else { return }
-        if faults != nil, endsHanging(now) { return }
         if let partialSince, !isPaused, partialSince + api.limits.packetTimeout < now {
             channel.limitExceeded(.binaryPacketTimeout)
             return drain()
@@ -100,8 +99,8 @@ final class BinaryConnection: CertifiedConnection {
 
     /// Handles the client's end of the connection. Notifications that it sent before are still accepted.
     func ended(well: Bool) -> EventLoopFuture<Void>? {
-        faults?.end()
-        observation?.ended()
+        scene?.ended()
+        scene = nil
         return nil
     }
 }
@@ -117,6 +116,7 @@ extension BinaryConnection {
                 read(bytes.bindMemory(to: UInt8.self).span, &position)
             }
             if let fault { return fail(fault) }
+            guard exchange.isOpen else { return }
             if position == buffer.readableBytes {
                 unread.removeFirst()
             } else {
@@ -151,7 +151,8 @@ extension BinaryConnection {
         do throws(BinaryFault) {
             return try decoder.next(bytes, &position)
         } catch {
-            observation?.refused(nil, error.status, topic, id: .random(using: &random))
+            let id = NotificationID.random(using: &random)
+            scene?.refused(error.status) { facts(nil, id: id) }
             throw error
         }
     }
@@ -164,18 +165,22 @@ extension BinaryConnection {
                 notification, to: topic, id: id, ticket: exchange.nextTicket)
         } catch {
             api.recordRejected(notification, to: topic, id: id, notification.reason(for: error))
-            observation?.refused(notification, error, topic, id: id)
+            scene?.refused(error) { facts(notification, id: id) }
             throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
         }
-        if case .misbehave(_, let fault)? = observation?.submitted(notification, submission) {
-            return try carryOut(fault, on: notification, submission)
-        }
         exchange.append(notification.command, notification.identifier)
-        batch.append(submission)
+        guard let scene else { return batch.append(submission) }
+        let performance = scene.performance(of: submission.ticket) {
+            facts(notification, id: id)
+        } later: { [weak self] in
+            // The connection may have given the notification up meanwhile.
+            if let self, exchange.waits(for: submission.ticket) { batch.append(submission) }
+        }
+        batch.append(contentsOf: repeatElement(submission, count: performance.times))
     }
 
     /// Whether the connection can accept another notification now.
-    private var hasRoom: Bool { keyless == nil && faults?.isHolding != true && exchange.hasRoom }
+    private var hasRoom: Bool { keyless == nil && scene?.isHolding != true && exchange.hasRoom }
 
     /// Whether the certificate's app has to be made first: nobody has created it (`carillon serve --accept any`).
     private var lacksApp: Bool {
@@ -206,7 +211,7 @@ extension BinaryConnection {
             if !isAnswered, rules.lacksKey(notification) {
                 let id = NotificationID.random(using: &random)
                 api.recordRejected(notification, to: topic, id: id, .serviceUnavailable)
-                observation?.refused(notification, .processingError, topic, id: id)
+                scene?.refused(.processingError) { facts(notification, id: id) }
                 throw BinaryFault(
                     status: .processingError, identifier: notification.identifier, command: notification.command)
             }
@@ -267,23 +272,18 @@ extension BinaryConnection {
         unread.removeAll()
         keyless = nil
         partialSince = nil
-        faults?.end()
+        scene?.ending()
     }
 
     private func answer(_ ticket: UInt64, _ outcome: Outcome) {
-        if faults != nil, isRehearsed(ticket, outcome) { return }
-        switch outcome {
-        case .accepted:
-            observation?.answered(ticket, .noErrors)
-            perform(exchange.accepted(ticket))
-        case .rejected(let rejection):
+        var status = BinaryStatus.noErrors
+        if case .rejected(let rejection) = outcome {
             if rejection.reason == .tooManyRequests { channel.limitExceeded(.tokenRate) }
-            observation?.answered(ticket, rejection.binaryStatus ?? .noErrors)
-            guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
-            hasFailed.store(true, ordering: .releasing)
-            perform(exchange.rejected(ticket, status))
-            stopIfEnding()
+            status = rejection.binaryStatus ?? .noErrors
         }
+        guard scene?.mayAnswer(ticket, status) ?? true else { return }
+        if status != .noErrors { hasFailed.store(true, ordering: .releasing) }
+        decide(ticket, status)
     }
 
     private func answerLate() {

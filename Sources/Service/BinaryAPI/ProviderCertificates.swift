@@ -76,5 +76,10 @@ package struct ProviderCertificates: Sendable {
         try identity.check(environment: environment, isTrusted: isTrusted, now: now)
     }
 
+    /// The team of a client's certificate; nil if there is none.
+    func team(of identity: ProviderIdentity) -> TeamID? {
+        accounts.current.team(ofCertificate: identity.serial, uid: identity.uid, foreignTeam: identity.foreignTeam)
+    }
+
     private var now: Double { Double(clock().milliseconds) / 1000 }
 }

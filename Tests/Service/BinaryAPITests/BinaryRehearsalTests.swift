@@ -1,6 +1,7 @@
 import CommonTesting
 import Delivery
 import Matching
+import NIOCore
 import Notifications
 import Rehearsals
 import Testing
@@ -101,6 +102,33 @@ struct BinaryRehearsalTests {
             let received = await device.first(3).map { String(decoding: $0.payload.json, as: UTF8.self) }
             #expect(received == (1...3).map(Self.text))
             await client.close()
+        }
+    }
+
+    @Test func `A shutdown waits for a notification that is accepted late`() async throws {
+        try await Self.run(Self.request(.delay(.milliseconds(200)))) { rig, director in
+            let token = try await rig.register()
+            let client = try await rig.connect(.binary, rig.tls())
+            try await client.write(Packet.items(7, token: token, payload: Self.payload(1)))
+            try await wait(while: director.all.first?.rehearsal.counts.first?.fired == 0)
+            async let end = client.readToEnd()
+            await rig.shutDown()
+            #expect(try await end == [8, 10, 0, 0, 0, 7])
+            #expect(try await rig.mailbox() == [Self.text(1)])
+        }
+    }
+
+    @Test func `A shutdown does not wait for a notification that hangs`() async throws {
+        try await Self.run(Self.request(.hang)) { rig, director in
+            let token = try await rig.register()
+            let client = try await rig.connect(.binary, rig.tls())
+            try await client.write(Packet.items(7, token: token, payload: Self.payload(1)))
+            try await wait(while: director.all.first?.rehearsal.counts.first?.fired == 0)
+            async let end = client.readToEnd()
+            // Longer than the test may take.
+            await rig.shutDown(within: .minutes(10))
+            #expect(try await end == [8, 10, 0, 0, 0, 0])
+            #expect(try await rig.mailbox() == [])
         }
     }
 

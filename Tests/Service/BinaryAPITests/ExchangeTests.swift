@@ -101,6 +101,27 @@ struct ExchangeTests {
     }
 
     @Test
+    func `A withdrawn notification is not waited for, and its ticket is used again`() {
+        var exchange = Self.taking(7, 8)
+        exchange.withdraw(1)
+        let (next, waits) = (exchange.nextTicket, exchange.waits(for: 1))
+        #expect(next == 1 && !waits)
+        _ = exchange.accepted(0)
+        let end = exchange.shutDown()
+        #expect(end == Self.packet(.shutdown, 7))
+    }
+
+    @Test
+    func `Only the newest notification can be withdrawn, and only before its answer`() {
+        var exchange = Self.taking(7, 8)
+        exchange.withdraw(0)
+        _ = exchange.accepted(1)
+        exchange.withdraw(1)
+        let count = exchange.openCount
+        #expect(count == 2)
+    }
+
+    @Test
     func `With the legacy format there is never a packet`() {
         var exchange = BinaryExchange(limit: 10)
         exchange.append(.legacy, nil)

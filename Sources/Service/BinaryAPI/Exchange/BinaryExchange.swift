@@ -104,6 +104,14 @@ struct BinaryExchange: ~Copyable {
         return endIfAnswered()
     }
 
+    /// Forgets the newest notification, which was not handed over.
+    mutating func withdraw(_ ticket: UInt64) {
+        if let index = index(of: ticket), index == open.count - 1, !open[index].isAccepted { open.removeLast() }
+    }
+
+    /// Whether a notification has no answer yet.
+    func waits(for ticket: UInt64) -> Bool { index(of: ticket).map { !open[$0].isAccepted } ?? false }
+
     private func index(of ticket: UInt64) -> Int? {
         let index = ticket &- firstTicket
         return index < UInt64(open.count) ? Int(index) : nil

@@ -172,7 +172,7 @@ extension BinaryAPI {
             certificates: ProviderCertificates(base, environment, development), conformance: base.settings.conformance,
             tokenKeys: base.secrets.tokenKeys.keys, delivery: delivery, deliveryLog: base.log.events,
             names: development?.names, tokensByService: base.settings.tokensByService,
-            observation: development?.observation,
+            scenes: development.map { BinaryStages($0.observation, environment) },
             limits: base.settings.binary)
     }
 }

@@ -13,6 +13,7 @@ import NIOPosix
 import NIOSSL
 import Notifications
 import Rates
+import Stage
 import Synchronization
 import Trust
 
@@ -104,7 +105,8 @@ struct BinaryRig: Sendable {
         binary = try await listen(
             BinaryAPI(
                 certificates: certificates, conformance: options.conformance, tokenKeys: tokenKeys,
-                delivery: delivery, deliveryLog: options.deliveryLog, observation: options.observation,
+                delivery: delivery, deliveryLog: options.deliveryLog,
+                scenes: options.observation.map { BinaryStages($0, options.environment) },
                 limits: options.limits))
         feedback = try await listen(
             FeedbackService(
