@@ -57,16 +57,15 @@ package final class CarillonService: Sendable {
         let peers = try await PeerOpening(base: base).open(lines, origin: origin)
         let delivery = Delivery(base, lines, origin: origin, development)
 
-        let opening = ListenerOpening(
-            base: base, certificate: certificate,
-            planning: HandshakePlanning(certificate: certificate, development: development, logger: base.logger))
+        let planning = HandshakePlanning(certificate: certificate, development: development, logger: base.logger)
+        let opening = ListenerOpening(base: base, certificate: certificate, planning: planning)
         let grants = try await GrantParts(base)
         let providers = try await ProviderParts(
             base, delivery: delivery, broadcasts: lines.broadcasts, grants: grants, development: development,
             opening: opening)
         development?.setProviderAPI(providers.apis[.development])
         let webPush = try await WebPushParts.open(
-            base, certificate, delivery, development, PhoneParts(base, grants, providers))
+            base, planning, delivery, development, PhoneParts(base, grants, providers))
         let endpoints = WebPushEndpoints(base.store, key: try await EndpointKey.kept(in: base.store.secrets))
         endpoints.origin = webPush?.origin
         if webPush != nil { development?.useWebPush(endpoints) }

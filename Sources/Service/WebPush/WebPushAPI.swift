@@ -158,7 +158,7 @@ package final class WebPushAPI: Sendable {
 
     func refusal(_ excess: WebPushRates.Excess, _ client: SocketAddress?, _ detail: String) -> Refusal {
         limitLog.limitExceeded(excess.limit, peer: client?.host)
-        return Refusal(Problem(429, detail), retryAfter: excess.retryAfter)
+        return Refusal(Problem(429, "\(detail) The limit is \(excess.limit.rawValue)."), retryAfter: excess.retryAfter)
     }
 
     // MARK: Sending
@@ -329,7 +329,7 @@ package final class WebPushAPI: Sendable {
     static func refusal(_ rejection: Rejection) -> Refusal {
         switch rejection.reason {
         case .unregistered, .expiredToken, .badDeviceToken: .noEndpoint
-        case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint.")
+        case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint. The limit is token-rate.")
         default: .status(503, rejection.detail ?? "The service cannot take messages now.")
         }
     }

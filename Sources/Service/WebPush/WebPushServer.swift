@@ -1,9 +1,8 @@
 package import Connections
 import HTTPAPI
 package import Logging
-import NIOCore
+package import NIOCore
 import NIOPosix
-package import NIOSSL
 
 /// Serves Web Push over HTTP/2 and HTTP/1.1 with TLS, and over HTTP/1.1 to a proxy that ends TLS.
 ///
@@ -25,7 +24,7 @@ package final class WebPushServer: Sendable {
 
     /// Listens with TLS.
     /// - Parameters:
-    ///   - context: returns the TLS context for each new connection.
+    ///   - tls: plans the handshake of each new connection.
     ///   - proxies: the load balancers whose connections begin with a PROXY header.
     ///   - api: makes the API when the address is known.
     package func listen(
@@ -33,14 +32,14 @@ package final class WebPushServer: Sendable {
         limits: ListenerLimits,
         connects: ConnectGuard,
         proxies: [AddressRange],
-        context: @escaping @Sendable () -> NIOSSLContext,
+        tls: @escaping @Sendable (ClientHello?, SocketAddress?) -> HandshakePlan,
         _ api: WebPushAPI,
     ) async throws -> Listener {
         let http2 = WebPushService(api, .direct(isHTTP2: true), tasks, quiet)
         let http1 = WebPushService(api, .direct(isHTTP2: false), tasks, quiet)
         // The listener offers HTTP/2 first, so a client that knows it gets it.
         return try await Listener.bind(
-            .byHello { $0?.offersHTTP2 == true ? http2 : http1 }, to: address, tls: context, limits: limits,
+            .byHello { $0?.offersHTTP2 == true ? http2 : http1 }, to: address, tlsFor: tls, limits: limits,
             connects: connects, proxies: proxies, group: group, logger: logger)
     }
 

@@ -214,9 +214,10 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         // all later ones. A connection that is closed so early ends without close_notify. That is not worth a report.
         if case NIOSSLError.uncleanShutdown = error {
         } else {
-            handshakeEnded(HandshakeEnd(cause: ConnectionFailure.cause(of: error)))
+            let cause = ConnectionFailure.cause(of: error)
+            handshakeEnded(HandshakeEnd(cause: cause))
             accepted.report(
-                isSecured ? "A TLS handshake failed" : "A connection failed", ConnectionFailure.cause(of: error))
+                isSecured ? "A TLS handshake failed" : "A connection failed", ConnectionFailure.serverCause(cause))
         }
         context.close(promise: nil)
     }

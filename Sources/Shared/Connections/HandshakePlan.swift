@@ -64,7 +64,7 @@ package enum HandshakeEnd: Sendable, Hashable {
         } else if cause == ConnectionFailure.endedInHandshake {
             self = .clientEnded
         } else {
-            self = .failed(cause)
+            self = .failed(ConnectionFailure.serverCause(cause))
         }
     }
 

@@ -58,7 +58,9 @@ package struct ActiveRehearsal: Sendable {
     ) -> HandshakeFiring? {
         var firing: HandshakeFiring?
         for (index, rule) in rehearsal.rules.enumerated() {
-            guard case .handshake(let fault) = rule.fault, rule.match.matches(connection) else { continue }
+            guard case .handshake(let fault) = rule.fault, rule.applies(to: connection.interface),
+                rule.match.matches(connection)
+            else { continue }
             guard count(index, age: age, mayFire: !isDecided && firing == nil) != nil else { continue }
             firing = HandshakeFiring(rule: rule.name, fault: fault)
         }

@@ -22,6 +22,8 @@ extension ClientReport {
     package static func findings(_ handshakes: Handshakes, _ requests: [RecordedRequest]) -> [Finding] {
         let byConnection = Dictionary(grouping: requests, by: \.facts.connection)
             .mapValues { $0.map(\.facts.number) }
+        var handshakes = handshakes
+        handshakes.records.removeAll { $0.connection.interface == .webPush }
         return accepted(handshakes, byConnection) + refused(handshakes) + failed(handshakes) + gone(handshakes)
     }
 

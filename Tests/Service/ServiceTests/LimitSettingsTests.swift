@@ -15,6 +15,22 @@ struct LimitSettingsTests {
         }
     }
 
+    /// The rates of one address and one connect are against attackers. The others are part of a service's answers.
+    @Test(arguments: LimitSetting.all.map(\.name).filter { $0.hasSuffix("-rate") })
+    func `A rate of an address is off in a service for tests, and no other`(_ name: String) throws {
+        func settings(_ limits: [String: String]) throws -> String {
+            var settings = Settings()
+            let variables = limits.merging(["CARILLON_STORE": "memory"]) { $1 }
+            try settings.read(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
+            settings.useLimitsForTests()
+            return "\(settings)".replacing(/chosenLimits: [^\]]*\]/, with: "")
+        }
+        let variable = "CARILLON_LIMIT_" + name.uppercased().replacing("-", with: "_")
+        let burst = variable.dropLast("_RATE".count) + "_BURST"
+        let isOff = try settings([:]) == settings([variable: "0", String(burst): "1"])
+        #expect(isOff == ["address", "connect", "guess"].contains { name.contains($0) })
+    }
+
     @Test func `Limits against attackers are off in a service for tests, if no setting changes them`() throws {
         var inMemory = Settings()
         inMemory.store = .memory

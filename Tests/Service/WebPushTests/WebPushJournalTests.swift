@@ -1,4 +1,7 @@
+import AsyncHTTPClient
+import CommonTesting
 import Foundation
+import NIOCore
 import Notifications
 import Service
 import Testing
@@ -23,6 +26,36 @@ struct WebPushJournalTests {
             #expect(!text.contains(service.endpoint.text))
             let signature = field.1.split(separator: ".")[2].prefix { $0 != "," }
             #expect(!text.contains(signature), "\(text)")
+        }
+    }
+    /// Connections that fail are in the journal, as those of providers are.
+    private static func failed(_ service: PushedService) async throws -> String {
+        let answer = try await service.test.ask(
+            "POST", "/v1/requests/wait", body: #"{"match":{"outcome":"failed"},"timeout":"PT60S"}"#)
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.text
+    }
+
+    @Test func `The journal says which client does not trust the service`() async throws {
+        try await PushedService.run { service in
+            let port = try required(Int(service.origin.split(separator: ":").last ?? ""))
+            let other = try await service.test.ask("GET", "/other-ca.pem", key: "").text
+            await #expect(throws: (any Error).self) {
+                try await TLSProbe.shakeHands(port: port, trusting: [other], serverName: "localhost")
+            }
+            let text = try await Self.failed(service)
+            #expect(text.contains(#""alert":"unknown_ca""#) && text.contains(#""protocol":"webpush""#), "\(text)")
+        }
+    }
+
+    @Test func `The journal says which client speaks HTTP without TLS`() async throws {
+        try await PushedService.run { service in
+            let url = "http" + service.origin.dropFirst("https".count) + "/wp/x"
+            await #expect(throws: (any Error).self) {
+                try await service.client.execute(HTTPClientRequest(url: url), timeout: .seconds(60))
+            }
+            let text = try await Self.failed(service)
+            #expect(text.contains("the client speaks HTTP without TLS"), "\(text)")
         }
     }
 }

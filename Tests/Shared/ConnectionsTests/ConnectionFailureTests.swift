@@ -60,6 +60,19 @@ import Testing
         #expect(ConnectionFailure.cause(of: LibraryError(name: name)) == "TLS: \(name)")
     }
 
+    @Test(arguments: [
+        ("HTTP_REQUEST", "the client speaks HTTP without TLS: its URL has to begin with https (HTTP_REQUEST)"),
+        ("WRONG_VERSION_NUMBER", "what the client sent is not TLS (WRONG_VERSION_NUMBER)"),
+        (
+            "PEER_DID_NOT_RETURN_A_CERTIFICATE",
+            "the client has no certificate, and this port requires one (PEER_DID_NOT_RETURN_A_CERTIFICATE)"
+        ),
+        ("BAD_DECRYPT", "TLS: BAD_DECRYPT"),
+    ])
+    func `A server says in words what a client did wrong, and names the error`(name: String, words: String) {
+        #expect(ConnectionFailure.serverCause(ConnectionFailure.cause(of: LibraryError(name: name))) == words)
+    }
+
     @Test func `A client says that the certificate is for other names, and other causes as they are`() {
         let cause = ConnectionFailure.clientCause(of: NIOSSLExtraError.failedToValidateHostname)
         #expect(cause == "the server's certificate is for other names")

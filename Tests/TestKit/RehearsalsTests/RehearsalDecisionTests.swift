@@ -243,6 +243,12 @@ struct RehearsalDecisionTests {
         #expect(active.counts == [ActiveRehearsal.Counts(matched: 4, fired: 2)])
     }
 
+    @Test func `A rule about handshakes does not count connections to Web Push, which may be for production`() {
+        var active = ActiveRehearsal(Rehearsal(rules: [Self.handshakeRule()]))
+        let fired = (1...2).compactMap { _ in active.decide(Self.connection("localhost", .webPush), age: .zero) }
+        #expect(fired.isEmpty && active.counts.map(\.matched) == [0])
+    }
+
     @Test func `A rule about handshakes matches the server name, the environment and the protocol`() {
         let rules = [
             Self.handshakeRule { $0.serverName = "api.push.apple.com" }, Self.handshakeRule { $0.interface = .binary },

@@ -34,7 +34,8 @@ extension Settings {
     var keptRequests: Int { journal ?? (isForTests ? JournalLimits.requestsForTests : 0) }
 
     /// If the service is one for tests, sets the limits that protect it from attackers so high that they only bound its
-    /// memory: two hundred tests that run at the same time look like an attack. Limits that a setting has changed stay.
+    /// memory: two hundred tests that run at the same time look like an attack, and all of them come from one address. Limits
+    /// that a setting has changed stay, and so do those that are part of a service's answers, such as those of one device token.
     package mutating func useLimitsForTests() {
         guard isForTests else { return }
         func isChosen(_ names: String...) -> Bool { names.contains(where: chosenLimits.contains) }
@@ -42,6 +43,12 @@ extension Settings {
         if !isChosen("courier-connect-rate", "courier-connect-burst") { courierConnects.connects = .off }
         if !isChosen("web-push-connect-rate", "web-push-connect-burst") { webPushConnects.connects = .off }
         if !isChosen("management-connect-rate", "management-connect-burst") { managementConnects.connects = .off }
+        if !isChosen("gateway-address-rate", "gateway-address-burst") { provider.gatewayRequestsPerAddress = .off }
+        if !isChosen("web-push-address-rate", "web-push-address-burst") { webPush.limits.requestsPerAddress = .off }
+        if !isChosen("web-push-guess-rate", "web-push-guess-burst") { webPush.limits.guessesPerAddress = .off }
+        if !isChosen("web-push-relay-address-rate", "web-push-relay-address-burst") {
+            webPush.limits.relayedPerAddress = .off
+        }
         if !isChosen("management-connections") { managementConnections = ManagementLimits.openConnectionsForTests }
         if !isChosen("management-streams") { managementStreams = ManagementLimits.streamsForTests }
         if !isChosen("rehearsals") { activeRehearsals = RehearsalLimits.activeForTests }

@@ -17,13 +17,13 @@ struct WebPushParts: Sendable {
     /// Opens the listeners.
     /// - Returns: nil if no setting asks for Web Push.
     static func open(
-        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?,
+        _ base: ServiceBase, _ planning: HandshakePlanning, _ delivery: Delivery, _ development: DevelopmentParts?,
         _ phones: PhoneParts,
     ) async throws(ServiceError) -> WebPushParts? {
         guard base.settings.webPush.isOn else { return nil }
         let server = WebPushServer(logger: base.logger)
         do throws(ServiceError) {
-            return try await WebPushParts(base, certificate, delivery, development, phones, server)
+            return try await WebPushParts(base, planning, delivery, development, phones, server)
         } catch {
             await server.close()
             throw error
@@ -31,7 +31,7 @@ struct WebPushParts: Sendable {
     }
 
     private init(
-        _ base: ServiceBase, _ certificate: ServerCertificate, _ delivery: Delivery, _ development: DevelopmentParts?,
+        _ base: ServiceBase, _ planning: HandshakePlanning, _ delivery: Delivery, _ development: DevelopmentParts?,
         _ phones: PhoneParts, _ server: WebPushServer,
     ) async throws(ServiceError) {
         let settings = base.settings
@@ -48,7 +48,8 @@ struct WebPushParts: Sendable {
             let listener = try await Self.listen(at: address, "web-push") {
                 try await server.listen(
                     to: .tcp(host: address.host, port: address.port), limits: settings.listener, connects: connects,
-                    proxies: settings.proxies, context: { certificate.context(.webPush) }, api)
+                    proxies: settings.proxies,
+                    tls: { planning.plan(.webPush, $0, from: $1, to: .development, .webPush) }, api)
             }
             listeners.append(listener)
             urls.append("https://\(Self.name(of: listener, at: address, settings))")

@@ -30,7 +30,7 @@ final class WebPushService: ConnectionService {
     static var protocols: [String] { ["h2", "http/1.1"] }
 
     func open(_ accepted: AcceptedConnection, from peer: Never?) -> (any ServedConnection)? {
-        let number = api.connectionOpened()
+        let number = accepted.handshake?.number ?? api.connectionOpened()
         let isNear = accepted.isLocal(or: api.acceptAnyFrom)
         switch way {
         case .direct(let isHTTP2):

@@ -64,13 +64,19 @@ package final class HandleRequests: Sendable {
         }
     }
 
+    private func excess(of limit: Limit, _ peer: String) -> Rejection {
+        limitLog.limitExceeded(limit, peer: peer)
+        return Rejection(
+            .tooManyRequests,
+            detail: "Too many requests about handles and grants: send again after a delay. The limit is \(limit.rawValue).")
+    }
+
     /// Makes the checks that need no store.
     /// - Parameter peer: the client's address.
     func work(_ asked: HandleRequest, body: [UInt8], from peer: String) throws(Rejection) -> Work {
         guard accounts.isCurrent else { throw .accountsNotCurrent }
         guard grants.admits(peer, at: clock.moment.uptime.nanoseconds) else {
-            limitLog.limitExceeded(.gatewayAddressRate, peer: peer)
-            throw .tooManyGatewayRequests
+            throw excess(of: .gatewayAddressRate, peer)
         }
         switch asked.action {
         case .makeHandle: return answering(try handle(asked, body, peer))
@@ -123,8 +129,7 @@ package final class HandleRequests: Sendable {
             throw Rejection(.forbidden, detail: "No grant has this client key, or the grant is suspended or has ended.")
         }
         guard grants.admits(grant.id, at: clock.moment.uptime.nanoseconds) else {
-            limitLog.limitExceeded(.gatewayGrantRate, peer: peer)
-            throw .tooManyGatewayRequests
+            throw excess(of: .gatewayGrantRate, peer)
         }
         return grant
     }
@@ -281,9 +286,4 @@ package final class HandleRequests: Sendable {
             }
         }
     }
-}
-
-extension Rejection {
-    fileprivate static let tooManyGatewayRequests = Rejection(
-        .tooManyRequests, detail: "Too many requests about handles and grants: send again after a delay.")
 }
