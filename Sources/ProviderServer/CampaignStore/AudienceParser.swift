@@ -131,7 +131,7 @@ struct AudienceParser: ExpressionParser {
         guard name.isName(maximumBytes: AudienceExpression.maximumBytes) else {
             throw fault("There is no property \(name.debugDescription), and a value cannot have this name.", at: place)
         }
-        if !isQuoted, let number = JSONNumber(operand) ?? Double(operand).flatMap({ JSONNumber($0) }) {
+        if !isQuoted, let number = JSONNumber(operand) {
             guard Installation.allows(number) else { throw fault("The number is too large or too precise.", at: place) }
             return .number(name: name, comparison, number)
         }

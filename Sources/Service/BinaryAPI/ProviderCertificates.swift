@@ -55,9 +55,18 @@ package struct ProviderCertificates: Sendable {
         do throws(Rejection) {
             try check(provider, accounts.current)
         } catch {
-            throw TrustError(.wrongUse, error.detail ?? error.reason.rawValue)
+            throw TrustError(Self.code(of: error), error.detail ?? error.reason.rawValue)
         }
         return provider
+    }
+
+    /// The kind of a refusal, which decides about the alert (RFC 8446, 6.2).
+    private static func code(of rejection: Rejection) -> TrustError.Code {
+        switch rejection.reason {
+        case .badCertificate: .revoked
+        case .badCertificateEnvironment: .wrongUse
+        default: .failed
+        }
     }
 
     /// Whether a connection may continue. Its certificate may have expired or been revoked since the handshake.

@@ -88,8 +88,8 @@ struct SubscriptionWish: Hashable {
 
     init(_ body: [UInt8]) throws(Rejection) {
         guard !body.isEmpty else { return }
-        guard let object = JSONObject(body) else {
-            throw Rejection(.badRequestPayload, detail: #"The body must be {"vapid":"B…","plain":true|false}."#)
+        guard let object = JSONObject(document: body) else {
+            throw Rejection(.badRequestPayload, detail: JSONObject.refusal(of: body, as: "The body"))
         }
         do throws(TrustError) {
             vapid = try VAPIDKey.wished(in: object)

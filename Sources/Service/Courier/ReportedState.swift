@@ -13,7 +13,8 @@ struct ReportedState: Sendable, Hashable {
     /// - Returns: nil unless the body has `"power":"low"|"awake"|"charging"`. Other keys may be missing, and a software that
     ///   cannot be shown is left out.
     init?(_ body: [UInt8]) {
-        guard let object = JSONObject(body), let power = object[text: "power"].flatMap(DevicePower.init(rawValue:))
+        guard let object = JSONObject(document: body),
+            let power = object[text: "power"].flatMap(DevicePower.init(rawValue:))
         else {
             return nil
         }

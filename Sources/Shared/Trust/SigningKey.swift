@@ -35,7 +35,9 @@ package struct SigningKey: Sendable, CustomStringConvertible {
     /// - Throws: ``TrustError`` if the text is neither.
     package static func publicKey(in text: String) throws(TrustError) -> P256.Signing.PublicKey {
         // A text that is no point may be PEM, whose error says more.
-        let point = Data(base64Encoded: text).flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
+        let point = Data(base64Encoded: text.trimmingCharacters(in: .whitespacesAndNewlines)).flatMap {
+            try? P256.Signing.PublicKey(x963Representation: $0)
+        }
         guard let point else { return try PEM(text).verifyingKey }
         return point
     }

@@ -141,8 +141,9 @@ struct BatchLines: Sendable {
     // MARK: A line
 
     private func request(_ line: [UInt8], _ number: Int) throws(BadBatchLine) -> PushRequest {
-        guard let object = JSONObject(line) else {
-            throw BadBatchLine(number: number, line[...], cause: Self.cause(line))
+        guard let object = JSONObject(document: line) else {
+            throw BadBatchLine(
+                number: number, line[...], cause: String(JSONObject.refusal(of: line, as: "it").dropLast()))
         }
         guard let token = Self.text(object, "token") else {
             throw BadBatchLine(number: number, line[...], cause: "it has no token")
@@ -157,18 +158,6 @@ struct BatchLines: Sendable {
         request.collapseID = Self.text(object, "collapseID") ?? request.collapseID
         request.pushType = Self.text(object, "pushType") ?? request.pushType
         return request
-    }
-
-    /// Why a line is not a dictionary.
-    private static func cause(_ line: [UInt8]) -> String {
-        do throws(JSONFault) {
-            guard case .object = try JSONValue(document: line, maximumDepth: JSONValue.answerDepth) else {
-                return "it is not a JSON dictionary"
-            }
-            return "it has more than \(JSONObject.maximumKeys) keys, or is nested too deeply"
-        } catch {
-            return String(error.detail(of: "it").dropLast())
-        }
     }
 
     /// A text or a number in the form of a header's value; nil if the line has none.

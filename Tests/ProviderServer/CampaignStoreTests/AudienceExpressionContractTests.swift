@@ -54,6 +54,32 @@ import Testing
         ("(points > 7 or user = anna) and not premium = false", ["a"]),
     ]
 
+    private static let large = [
+        "a": "9007199254740993", "b": "18446744073709551616", "c": "1e400", "d": "-0.10000000000000000001", "e": "0",
+    ]
+
+    @Test(arguments: StoreKind.allCases)
+    func `Numbers that no Double has are compared exactly`(_ kind: StoreKind) async throws {
+        try await kind.with { store in
+            let app = try await store.put(Sample.app()).number
+            for (id, digits) in Self.large {
+                let number = try #require(JSONNumber(digits))
+                try await store.put(Sample.installation(id) { $0.values = ["n": .number(number)] }, app: app)
+            }
+            let expected: [(String, [String])] = [
+                ("n = 9007199254740993", ["a"]), ("n = 9007199254740992", []), ("n = 9.007199254740993e15", ["a"]),
+                ("n != 9007199254740992", ["a", "b", "c", "d", "e"]), ("n = 18446744073709551615", []),
+                ("n = 18446744073709551616", ["b"]), ("n > 1e399", ["c"]), ("n >= 1e400", ["c"]),
+                ("n > 1e400", []), ("n < -0.1", ["d"]), ("n >= -0.10000000000000000001 and n < 1", ["d", "e"]),
+                ("n = -0", ["e"]),
+            ]
+            for (text, found) in expected {
+                let expression = try AudienceExpression(text, services: []) { _ in nil }
+                #expect(try await store.found(app) { $0.audience.expression = expression } == found, "\(text)")
+            }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `Each comparison finds its installations`(_ kind: StoreKind) async throws {
         try await kind.with { store in

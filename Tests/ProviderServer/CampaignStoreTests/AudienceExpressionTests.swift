@@ -35,6 +35,7 @@ struct AudienceExpressionTests {
             ("lastSeen > P30D", .lastSeen(.greater, .ago(.seconds(30 * 86_400)))),
             ("registered<=5", .registered(.lessOrEqual, .at(Timestamp(milliseconds: 5)))),
             ("points >= 5.5", .number(name: "points", .greaterOrEqual, 5.5)),
+            ("points = 0x1", .text(name: "points", "0x1")), ("points = 01", .text(name: "points", "01")),
             ("city = Oslo", .text(name: "city", "Oslo")), ("city = \"5\"", .text(name: "city", "5")),
             ("premium = false", .boolean(name: "premium", false)),
         ]

@@ -105,6 +105,29 @@ struct HandleRequestTests {
         return try await test.askGateway("POST", "/1/grants", body: String(decoding: body, as: UTF8.self))
     }
 
+    @Test func `What is wrong with a request for a grant is said`() async throws {
+        try await TestService.runInMemory { test in
+            let code = try await invite(test).code
+            let key = P256.Signing.PrivateKey()
+            let point = key.publicKey.x963Representation.base64EncodedString()
+            let wrong: [(body: String, detail: String)] = [
+                ("x", "The body is not JSON"), ("[]", "The body is not a JSON dictionary."),
+                (#"{"code":"a","code":"b"}"#, "The body has a key twice in one object"),
+                ("{}", "must be JSON with code and publicKey"),
+            ]
+            for (body, detail) in wrong {
+                let answer = try await test.askGateway("POST", "/1/grants", body: body)
+                #expect(answer.status == 400 && answer.body.contains(detail), "\(answer.body)")
+            }
+            let cut = try await ask(test, code: code, key: "-----BEGIN PUBLIC KEY-----\nMFkw\n")
+            #expect(cut.status == 400 && cut.body.contains("The publicKey cannot be used"), "\(cut.body)")
+            // A mark that an editor writes, and a line's end after the point, do no harm.
+            let body = "\u{feff}" + #"{"code":"\#(code)","publicKey":"\#(point)\n"}"#
+            let made = try await test.askGateway("POST", "/1/grants", body: body)
+            #expect(made.status == 200, "\(made.body)")
+        }
+    }
+
     @Test(arguments: [StoreChoice.sqlite, .memory])
     func `An instance makes its grant with a code, once`(_ store: StoreChoice) async throws {
         try await TestService.run {

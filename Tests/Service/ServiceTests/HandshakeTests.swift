@@ -102,6 +102,7 @@ struct HandshakeTests {
             typealias Address = KeyPath<ServiceDescription.Addresses, String>
             let cases: [(String, ClientCertificate, Address)] = [
                 ("CERTIFICATE_REVOKED", revoked, \.provider), ("UNKNOWN_CA", other, \.provider),
+                ("CERTIFICATE_REVOKED", revoked, \.binary), ("CERTIFICATE_REVOKED", revoked, \.feedback),
                 ("UNKNOWN_CA", other, \.binary), ("UNKNOWN_CA", revoked, \.courier),
             ]
             for (name, certificate, path) in cases {

@@ -58,7 +58,7 @@ extension AudienceExpression.Condition {
             let text = number.digits
             let path = comparison == .equal ? "==" : comparison.rawValue
             return .either(
-                sqlite: Self.sqlite(name, type: "IN ('integer', 'real')", "\(comparison.sql) CAST(\(text) AS REAL)"),
+                sqlite: Self.sqlite(name, comparison, number),
                 postgresql: Self.postgresql(name, .sql("'\(path) ' || CAST(") + "\(text) AS text)"))
         case .text(let name, let text):
             return .either(
@@ -74,18 +74,45 @@ extension AudienceExpression.Condition {
 
     // MARK: Values
 
+    /// A condition on a number. SQLite compares integers of 64 bits exactly, and knows all other numbers approximately only.
+    private static func sqlite(
+        _ name: String, _ comparison: AudienceExpression.Comparison, _ number: JSONNumber,
+    ) -> SQLStatement {
+        func exactly(_ document: SQLStatement) -> SQLStatement {
+            .sql("coalesce(\(NumberOrder.name)(")
+                + "\(document) -> ('$.\"' || \(name) || '\"'), \(number.digits)) \(comparison.sql) 0, false)"
+        }
+        return sqlite(name, type: numberTypes) { value, document in
+            guard let integer = number.int64 else { return exactly(document) }
+            return """
+                CASE typeof(\(value)) WHEN 'integer' THEN \(value) \(comparison.sql) \(integer) \
+                ELSE \(exactly(document)) END
+                """
+        }
+    }
+
+    private static let numberTypes: SQLStatement = "IN ('integer', 'real')"
+
     /// A condition on the value with a name: the backend's if there is one, otherwise the app's.
     /// - Parameters:
     ///   - type: compares the value's type. Only a value of this type may be compared.
     ///   - comparison: what comes after the value.
     private static func sqlite(_ name: String, type: SQLStatement, _ comparison: SQLStatement) -> SQLStatement {
+        sqlite(name, type: type) { value, _ in "\(value) \(comparison)" }
+    }
+
+    /// - Parameter condition: the condition on the value; its second argument is the document that has the value.
+    private static func sqlite(
+        _ name: String, type: SQLStatement,
+        _ condition: (_ value: SQLStatement, _ document: SQLStatement) -> SQLStatement,
+    ) -> SQLStatement {
         func member(_ column: String, _ function: String) -> SQLStatement {
             .sql("\(function)(CAST(\(column) AS TEXT), '$.\"' || ") + "\(name) || '\"')"
         }
         func test(_ column: String) -> SQLStatement {
             """
-            CASE WHEN \(member(column, "json_type")) \(type) THEN \(member(column, "json_extract")) \(comparison) \
-            ELSE false END
+            CASE WHEN \(member(column, "json_type")) \(type) \
+            THEN \(condition(member(column, "json_extract"), .sql("CAST(\(column) AS TEXT)"))) ELSE false END
             """
         }
         return "(\(test(backend)) OR (\(member(backend, "json_type")) IS NULL AND \(test(app))))"

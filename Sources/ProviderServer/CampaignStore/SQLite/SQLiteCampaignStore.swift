@@ -66,6 +66,7 @@ package final class SQLiteCampaignStore: SQLCampaignStore {
         configuration.busyMode = .timeout(2)
         // Allow this, because GRDB would end the process if a rollback fails. The next transaction tries it again.
         configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { $0.add(function: NumberOrder.function) }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB's default is NORMAL. With it, a power cut can lose the newest transactions.
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }

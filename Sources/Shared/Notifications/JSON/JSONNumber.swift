@@ -73,6 +73,27 @@ extension JSONNumber: Hashable, CustomStringConvertible, ExpressibleByIntegerLit
         case beyond(String)
     }
 
+    /// How the number compares with another one, exactly: less than 0 if it is smaller, 0 if both are equal.
+    /// - Returns: nil if the exponent of one does not fit into an `Int`.
+    package func order(to other: JSONNumber) -> Int? {
+        guard case .number(let isNegative, let digits, let exponent) = form,
+            case .number(let otherNegative, let otherDigits, let otherExponent) = other.form
+        else { return nil }
+        let (sign, otherSign) = (Self.sign(isNegative, digits), Self.sign(otherNegative, otherDigits))
+        guard sign == otherSign, sign != 0 else { return sign - otherSign }
+        // The place of the first digit decides before the digits do.
+        guard case (let place, false) = exponent.addingReportingOverflow(digits.count),
+            case (let otherPlace, false) = otherExponent.addingReportingOverflow(otherDigits.count)
+        else { return nil }
+        if place != otherPlace { return place < otherPlace ? -sign : sign }
+        if digits == otherDigits { return 0 }
+        return digits.lexicographicallyPrecedes(otherDigits) ? -sign : sign
+    }
+
+    private static func sign(_ isNegative: Bool, _ digits: [UInt8]) -> Int {
+        digits.isEmpty ? 0 : isNegative ? -1 : 1
+    }
+
     /// The same digits for all numbers that are equal.
     var canonicalDigits: String {
         switch form {

@@ -30,6 +30,26 @@ package struct JSONObject {
         self.rules = rules
     }
 
+    /// Reads what a person or a program has written, such as the body of a request or the line of a file. A byte order mark is
+    /// ignored.
+    /// - Returns: nil if the text is not a dictionary of the protocol: ``refusal(of:as:)`` says why.
+    package init?(document text: [UInt8]) { self.init(JSONValue.withoutMark(text)) }
+
+    /// Why a text is not a dictionary of the protocol, in a sentence.
+    /// - Parameter subject: what was read, such as "The body".
+    package static func refusal(of text: [UInt8], as subject: String) -> String {
+        do throws(JSONFault) {
+            guard case .object(let members) = try JSONValue(document: text, maximumDepth: maximumDepth) else {
+                return "\(subject) is not a JSON dictionary."
+            }
+            return members.count > maximumKeys
+                ? "\(subject) has more than \(maximumKeys) keys."
+                : "\(subject) cannot be read."
+        } catch {
+            return error.detail(of: subject)
+        }
+    }
+
     /// All keys, in the order of their code units.
     package var keys: [String] { values.keys.sorted().map(\.text) }
 

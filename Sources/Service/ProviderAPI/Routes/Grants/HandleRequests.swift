@@ -64,11 +64,19 @@ package final class HandleRequests: Sendable {
         }
     }
 
+    private static func document(_ body: [UInt8]) throws(Rejection) -> JSONObject {
+        guard let object = JSONObject(document: body) else {
+            throw Rejection(.payloadEmpty, detail: JSONObject.refusal(of: body, as: "The body"))
+        }
+        return object
+    }
+
     private func excess(of limit: Limit, _ peer: String) -> Rejection {
         limitLog.limitExceeded(limit, peer: peer)
         return Rejection(
             .tooManyRequests,
-            detail: "Too many requests about handles and grants: send again after a delay. The limit is \(limit.rawValue).")
+            detail:
+                "Too many requests about handles and grants: send again after a delay. The limit is \(limit.rawValue).")
     }
 
     /// Makes the checks that need no store.
@@ -138,7 +146,8 @@ package final class HandleRequests: Sendable {
         _ asked: HandleRequest, _ body: [UInt8], _ peer: String
     ) throws(Rejection) -> Fallible {
         let grant = try grant(asked, peer)
-        guard let body = JSONObject(body), let bundleID = body[text: "bundleID"], let name = body[text: "environment"],
+        let body = try Self.document(body)
+        guard let bundleID = body[text: "bundleID"], let name = body[text: "environment"],
             let digits = body[text: "token"]
         else {
             throw Rejection(.payloadEmpty, detail: "The body must be JSON with bundleID, environment and token.")
@@ -268,13 +277,18 @@ package final class HandleRequests: Sendable {
     private func newGrant(
         _ body: [UInt8]
     ) throws(Rejection) -> Fallible {
-        guard let body = JSONObject(body), let code = body[text: "code"].flatMap({ ActivationCode($0) }),
-            let key = body[text: "publicKey"].flatMap({ try? SigningKey.publicKey(in: $0) })
-        else {
+        let body = try Self.document(body)
+        guard let code = body[text: "code"].flatMap({ ActivationCode($0) }), let text = body[text: "publicKey"] else {
             throw Rejection(
                 .payloadEmpty,
                 detail: "The body must be JSON with code and publicKey: a P-256 public key in PEM, or its uncompressed "
                     + "point (X9.63) in Base64.")
+        }
+        let key: P256.Signing.PublicKey
+        do throws(TrustError) {
+            key = try SigningKey.publicKey(in: text)
+        } catch {
+            throw Rejection(.payloadEmpty, detail: "The publicKey cannot be used: \(error.clause).")
         }
         let invited = InvitedGrant(
             accounts: accounts, store: grants.store, limit: grants.upkeep.rules.grants, now: clock.machineTime,
