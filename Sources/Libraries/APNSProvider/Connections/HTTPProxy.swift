@@ -2,7 +2,7 @@ import Foundation
 
 /// An HTTP proxy through which a client reaches the service, for networks that allow nothing else. The client asks it for a
 /// tunnel (CONNECT, RFC 9110, 9.3.6). TLS goes through the tunnel, so the proxy sees the service's name and nothing of the
-/// notifications.
+/// notifications, unless an authority that the client trusts has given it a certificate for its own IP address (docs/decisions/0086).
 public struct HTTPProxy: Sendable, Hashable {
     /// The proxy's name or IP address.
     public let host: String
