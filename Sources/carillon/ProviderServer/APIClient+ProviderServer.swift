@@ -1,6 +1,7 @@
 import APNSProvider
 import CommandSupport
 import Connections
+import Credentials
 import Foundation
 import HTTPAPIClient
 import NIOCore
@@ -8,7 +9,6 @@ import NIOSSL
 import Notifications
 import ProviderServer
 import Synchronization
-import Trust
 
 extension APIClient {
     private static let urlName = "CARILLON_PROVIDER_URL"

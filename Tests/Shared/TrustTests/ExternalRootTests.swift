@@ -1,4 +1,5 @@
 import CommonTesting
+import Credentials
 import Crypto
 import Foundation
 import Notifications
@@ -78,8 +79,8 @@ struct ExternalRootTests {
         let made = try await root([])
         let parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
         let written = ExternalRoot(
-            certificatePEM: PEMTests.written(made.certificatePEM, .trailingBlanks),
-            keyPEM: parameters + PEMTests.written(made.keyPEM, .crlf))
+            certificatePEM: made.certificatePEM.replacing("\n", with: " \t\n"),
+            keyPEM: parameters + made.keyPEM.replacing("\n", with: "\r\n"))
         #expect(written.isRoot(of: try create(written)))
     }
 

@@ -1,4 +1,5 @@
 import CommonTesting
+import Credentials
 import Foundation
 import Notifications
 import Testing
@@ -47,6 +48,14 @@ struct RevocationListTests {
     @Test
     func `Dates from 2050 on are written as RFC 5280 requires`() async throws {
         #expect(try await text(list([], now: 2_540_000_000)).contains("Last Update: Jun 28 03:33:20 2050 GMT"))
+    }
+
+    @Test(arguments: [Fixture.now, 2_540_000_000])
+    func `The time of a list reads back as it was written`(_ now: Double) throws {
+        #expect(try RevocationList.made(pem: list([], now: now).pem) == now)
+        let other = authority.rootPEM.replacing("CERTIFICATE", with: "X509 CRL")
+        expect(.malformed) { try RevocationList.made(pem: other) }
+        expect(.malformed) { try RevocationList.made(pem: "-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n") }
     }
 
     @Test(arguments: [true, false])

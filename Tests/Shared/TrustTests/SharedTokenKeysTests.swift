@@ -1,4 +1,5 @@
 import CommonTesting
+import Credentials
 import Notifications
 import Testing
 

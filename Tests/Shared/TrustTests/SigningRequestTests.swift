@@ -1,4 +1,5 @@
 import CommonTesting
+import Credentials
 import Crypto
 import Foundation
 import Notifications
@@ -113,15 +114,6 @@ struct SigningRequestTests {
             guard let issued = try? authority.deviceChain(request: changed) else { continue }
             #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
         }
-    }
-
-    @Test
-    func `openssl accepts the device library's own request`() async throws {
-        let result = try await OpenSSL.run(
-            ["req", "-verify", "-noout", "-in", "r.pem"],
-            files: ["r.pem": String(decoding: try Fixture.request(), as: UTF8.self)])
-        #expect(result.status == 0)
-        #expect(result.output.contains("verify OK"))
     }
 
     @Test

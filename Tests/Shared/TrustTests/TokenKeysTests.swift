@@ -1,3 +1,4 @@
+import Credentials
 import Notifications
 import Testing
 import Trust
