@@ -141,7 +141,7 @@ package actor Agent {
         currentIdentity = Mutex(try? identity.get())
         if case .failure(let refused) = identity { refusedCode = refused }
         (self.records, self.isQuiet, self.logger) = (records, isQuiet, logger)
-        agentUser = UInt32(geteuid())
+        agentUser = UInt32(geteuid())  // fits: uid_t has 32 bits
         processes = CommandProcesses(isActive: settings.confinesCommands)
         var state = SystemState(languages: settings.languages)
         for (bundleID, record) in records { Self.install(bundleID, record, in: &state) }

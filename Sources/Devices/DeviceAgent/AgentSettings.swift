@@ -75,7 +75,7 @@ package struct AgentSettings: Sendable {
         guard path.utf8.count >= MemoryLayout.size(ofValue: sockaddr_un().sun_path) else { return path }
         // FNV-1a. Another app with the same number would have the same socket, so the manifests' authors are trusted here.
         let number = bundleID.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
-            ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3
+            ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3  // fits: a byte
         }
         return appSocketFolder + "/" + String(number, radix: 36)
     }

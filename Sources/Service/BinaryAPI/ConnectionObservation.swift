@@ -135,7 +135,7 @@ extension RequestAnswer {
     fileprivate init(_ status: BinaryStatus) {
         switch status {
         case .noErrors: self.init(status: 200)
-        default: self.init(status: Int(status.rawValue), reason: status.reason)
+        default: self.init(status: Int(status.rawValue), reason: status.reason)  // fits: a byte
         }
     }
 }

@@ -16,7 +16,7 @@ final class AlertReader: ChannelInboundHandler, RemovableChannelHandler {
         // A client sends few and small records in a handshake, so a read begins with a record. If one does not, the alert
         // may not be found.
         while let (kind, _, length) = bytes.readMultipleIntegers(as: (UInt8, UInt16, UInt16).self),
-            var record = bytes.readSlice(length: Int(length))
+            var record = bytes.readSlice(length: Int(length))  // fits: 16 bits
         {
             let (alert, fatal): (UInt8, UInt8) = (21, 2)
             if kind == alert, length == 2, record.readInteger(as: UInt8.self) == fatal {

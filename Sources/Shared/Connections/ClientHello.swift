@@ -51,13 +51,14 @@ package struct ClientHello: Sendable, Hashable {
                 guard let kind: UInt8 = bytes.getInteger(at: start) else { return .incomplete }
                 guard kind == handshake else { return .unreadable }
                 guard let length: UInt16 = bytes.getInteger(at: start + 3) else { return .incomplete }
+                // fits: 16 bits
                 guard length > 0, message.readableBytes + Int(length) <= ClientHello.maximumBytes else {
                     return .unreadable
                 }
-                guard var record = bytes.getSlice(at: start + headerBytes, length: Int(length)) else {
+                guard var record = bytes.getSlice(at: start + headerBytes, length: Int(length)) else {  // fits: 16 bits
                     return .incomplete
                 }
-                next += headerBytes + Int(length)
+                next += headerBytes + Int(length)  // fits: 16 bits
                 message.writeBuffer(&record)
                 if let reading = ClientHello.readMessage(message) { return reading }
             }
@@ -70,11 +71,11 @@ package struct ClientHello: Sendable, Hashable {
         let (clientHello, headerBytes): (UInt8, Int) = (1, 4)
         guard message.getInteger(at: message.readerIndex) == clientHello else { return .unreadable }
         guard let header: UInt32 = message.getInteger(at: message.readerIndex) else { return nil }
-        let length = Int(header & 0xff_ffff)
-        guard headerBytes + length <= maximumBytes else { return .unreadable }
-        guard headerBytes + length <= message.readableBytes else { return nil }
+        let length = Int(header & 0xff_ffff)  // fits: 24 bits
+        guard headerBytes + length <= maximumBytes else { return .unreadable }  // fits: 24 bits
+        guard headerBytes + length <= message.readableBytes else { return nil }  // fits: 24 bits
         // No other message may follow in the same record.
-        guard headerBytes + length == message.readableBytes else { return .unreadable }
+        guard headerBytes + length == message.readableBytes else { return .unreadable }  // fits: 24 bits
         message.moveReaderIndex(forwardBy: headerBytes)
         return ClientHello(&message).map(Reading.hello) ?? .unreadable
     }

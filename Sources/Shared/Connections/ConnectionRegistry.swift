@@ -59,6 +59,7 @@ final class ConnectionRegistry {
     private var all: [any RegisteredConnection] { connections.flatMap(\.values) }
 
     private static func part(of connection: any RegisteredConnection) -> Int {
+        // fits: less than the number of parts, which is a constant
         Int(UInt(bitPattern: ObjectIdentifier(connection).hashValue) % UInt(parts))
     }
 
@@ -71,7 +72,7 @@ final class ConnectionRegistry {
     /// Drains the connections one after the other, evenly over a time. Returns when all were told, or have ended.
     static func drain(_ bound: NIOLoopBound<ConnectionRegistry>, over time: TimeAmount) async {
         let eventLoop = bound.eventLoop
-        let steps = Int(max(1, time.nanoseconds / drainInterval.nanoseconds))
+        let steps = Int(max(1, time.nanoseconds / drainInterval.nanoseconds))  // fits: 64 bits
         let drained = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
             let promise = eventLoop.makePromise(of: Void.self)
             let plan = NIOLoopBound(DrainPlan(bound.value.all, steps: steps), eventLoop: eventLoop)

@@ -19,8 +19,10 @@ package struct GrowingDelay: Sendable, Hashable {
     /// - Returns: a delay between half of the grown value and all of it.
     package func delay(afterFailures failures: Int, random: Double) -> TimeAmount {
         let doublings = min(max(failures - 1, 0), 20)
+        // fits: at most 20
         let (grown, overflow) = first.nanoseconds.multipliedReportingOverflow(by: 1 << Int64(doublings))
         let full = overflow ? longest.nanoseconds : min(grown, longest.nanoseconds)
+        // fits: at most half of the longest delay
         return .nanoseconds(full / 2 + Int64(Double(full / 2) * min(max(random, 0), 1)))
     }
 }

@@ -57,7 +57,7 @@ package enum ProxyHeader {
 
     private static func address(_ host: String, _ port: String, family: String) -> SocketAddress? {
         guard port.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(port),
-            let address = try? SocketAddress(ipAddress: host, port: Int(port))
+            let address = try? SocketAddress(ipAddress: host, port: Int(port))  // fits: 16 bits
         else { return nil }
         switch (family, address) {
         case ("TCP4", .v4), ("TCP6", .v6): return address
@@ -71,7 +71,7 @@ package enum ProxyHeader {
         let header = bytes.prefix(fixedBytes)
         guard header.count == fixedBytes else { return .incomplete }
         func byte(_ index: Int) -> UInt8 { bytes[bytes.index(bytes.startIndex, offsetBy: index)] }
-        let rest = Int(byte(14)) << 8 | Int(byte(15))
+        let rest = Int(byte(14)) << 8 | Int(byte(15))  // fits: a byte each
         // The upper half is the version, the lower one the command: 0 is LOCAL, 1 is PROXY.
         guard byte(12) >> 4 == 2, byte(12) & 0xf <= 1, rest <= maximumAdditionalBytes else { return .invalid }
         guard bytes.count >= fixedBytes + rest else { return .incomplete }
@@ -93,7 +93,7 @@ package enum ProxyHeader {
         guard bytes.count >= port + 4,
             let address = try? SocketAddress(
                 packedIPAddress: ByteBuffer(bytes: bytes.prefix(addressBytes)),
-                port: Int(bytes[port]) << 8 | Int(bytes[port + 1]))
+                port: Int(bytes[port]) << 8 | Int(bytes[port + 1]))  // fits: a byte each
         else { return .invalid }
         return .complete(client: address, length: length)
     }

@@ -37,7 +37,7 @@ final class CertificateAlertWriter: ChannelOutboundHandler {
         let usual = TLSAlert.certificateUnknown.record
         // The alert is the last thing that is written, perhaps behind other records.
         if bytes.readableBytesView.suffix(usual.count).elementsEqual(usual) {
-            bytes.setInteger(alert.rawValue, at: bytes.writerIndex - 1)
+            bytes.setInteger(alert.rawValue, at: bytes.writerIndex - 1)  // fits: an index of the buffer
         }
         context.write(wrapOutboundOut(bytes), promise: promise)
     }

@@ -126,7 +126,7 @@ package final class TLSBuffers {
     private static func forget(_ piece: UnsafeMutableRawPointer) {
         // A piece that does not begin with a page was never recorded.
         let address = UInt(bitPattern: piece)
-        guard pageBytes > 0, address % UInt(pageBytes) == 0 else { return }
+        guard pageBytes > 0, address % UInt(pageBytes) == 0 else { return }  // fits: more than 0
         alive.withLock { $0.pieces[address] = nil }
     }
 }

@@ -47,8 +47,8 @@ package struct PostgresRow {
     package func integer(_ column: Int) -> Int64? {
         guard let field = rows.field(number, column) else { return nil }
         switch field.count {
-        case 2: return Int64(Int16(truncatingIfNeeded: Self.bits(field)))
-        case 4: return Int64(Int32(truncatingIfNeeded: Self.bits(field)))
+        case 2: return Int64(Int16(truncatingIfNeeded: Self.bits(field)))  // fits: 16 bits
+        case 4: return Int64(Int32(truncatingIfNeeded: Self.bits(field)))  // fits: 32 bits
         case 8: return Int64(bitPattern: Self.bits(field))
         default: return nil
         }

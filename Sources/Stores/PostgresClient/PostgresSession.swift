@@ -180,6 +180,7 @@ final class PostgresSession {
             prepared[statement.sql] = name
             sent.append((statement.sql, name))
             let types = statement.values.map(\.typeID)
+            // fits: the parameters of a statement of ours
             try check(PQsendPrepare(connection, name, statement.sql, Int32(types.count), types))
             // Send each in its own transaction, so that a refused statement does not make the others fail.
             try check(PQpipelineSync(connection))
@@ -253,6 +254,7 @@ final class PostgresSession {
             guard unsent >= 0 else { throw lost() }
             guard PQisBusy(connection) == 1 else { break }
             let rest = ContinuousClock.now.duration(to: deadline).components
+            // fits: at most the time limit, a setting
             let milliseconds = rest.seconds * 1000 + rest.attoseconds / 1_000_000_000_000_000
             guard milliseconds > 0 else {
                 throw PostgresError(.connectionLost, "The server did not answer within \(timeLimit).")
@@ -285,12 +287,12 @@ final class PostgresSession {
         let (count, columns) = (PQntuples(result), PQnfields(result))
         var bytes: [UInt8] = []
         var fields: [(end: Int, isNull: Bool)] = []
-        fields.reserveCapacity(Int(count) * Int(columns))
+        fields.reserveCapacity(Int(count) * Int(columns))  // fits: libpq's int has 32 bits
         for row in 0..<count {
             for column in 0..<columns {
                 let isNull = PQgetisnull(result, row, column) == 1
                 if !isNull, let value = PQgetvalue(result, row, column) {
-                    let length = Int(PQgetlength(result, row, column))
+                    let length = Int(PQgetlength(result, row, column))  // fits: libpq's int has 32 bits
                     bytes.append(contentsOf: UnsafeRawBufferPointer(start: value, count: length))
                 }
                 fields.append((bytes.count, isNull))
@@ -298,6 +300,7 @@ final class PostgresSession {
         }
         let affected = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
         return PostgresRows(
+            // fits: libpq's int has 32 bits
             count: Int(count), columns: Int(columns), affected: affected, bytes: bytes, fields: fields)
     }
 
@@ -316,7 +319,7 @@ final class PostgresSession {
 
     /// A field of an error: "C" is the SQLSTATE, "M" the message.
     private static func field(_ name: Unicode.Scalar, of result: OpaquePointer) -> String? {
-        PQresultErrorField(result, Int32(name.value)).map { String(cString: $0) }
+        PQresultErrorField(result, Int32(name.value)).map { String(cString: $0) }  // fits: a character
     }
 
     /// libpq's message, as one line without the secrets.

@@ -16,6 +16,7 @@ package final class PostgresDatabase: SQLDatabase {
 
     private func one(of connections: [PostgresConnection]) -> PostgresConnection {
         let number = next.wrappingAdd(1, ordering: .relaxed).newValue
+        // fits: less than the number of connections
         return connections[Int(number.magnitude % UInt(connections.count))]
     }
 

@@ -151,6 +151,6 @@ extension PostgresError {
 
 extension Duration {
     fileprivate var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000  // fits: a time limit, a setting
     }
 }

@@ -6,7 +6,7 @@ package import Storage
 package enum PostgresServerCheck {
     /// The statements with which each new connection asks what the server is like, and sets its options.
     package static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
-        let limit = limits.timeLimit.components.seconds * 1000
+        let limit = limits.timeLimit.components.seconds * 1000  // fits: a time limit, a setting
         return [
             PostgresStatement(
                 "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),

@@ -77,6 +77,7 @@ package struct SQLStatement: Sendable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ literal: String) { if !literal.isEmpty { parts.append(.text(literal)) } }
         package mutating func appendInterpolation(_ value: Int64?) { parts.append(.value(.integer(value))) }
+        // fits: Int has 64 bits
         package mutating func appendInterpolation(_ value: Int) { parts.append(.value(.integer(Int64(value)))) }
         package mutating func appendInterpolation(_ value: String?) { parts.append(.value(.text(value))) }
         package mutating func appendInterpolation(_ value: [UInt8]?) { parts.append(.value(.bytes(value))) }

@@ -139,7 +139,7 @@ extension APIClient {
             return ByteBuffer(bytes: part)
         })
         defer { bar.end() }
-        return try await upload(path, parts, bytes: Int64(size), contentType: contentType)
+        return try await upload(path, parts, bytes: Int64(size), contentType: contentType)  // fits: Int has 64 bits
     }
 
     /// Writes an answer to standard output as it arrives.

@@ -39,7 +39,7 @@ final class BusConnection: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        BusHandler(user: UInt32(geteuid()), signal, calls))
+                        BusHandler(user: UInt32(geteuid()), signal, calls))  // fits: uid_t has 32 bits
                 }
             }
             .connect(unixDomainSocketPath: path)

@@ -50,7 +50,7 @@ extension BusMessage {
         message.signature = "sa{sv}"
         message.body.write("application://\(entry).desktop")
         message.body.writeArray(alignment: 8) { values in
-            values.writeEntry("count", "x") { $0.write(Int64(badge)) }
+            values.writeEntry("count", "x") { $0.write(Int64(badge)) }  // fits: Int has 64 bits
             values.writeEntry("count-visible", "b") { $0.write(UInt32(badge > 0 ? 1 : 0)) }
         }
         return message

@@ -67,9 +67,9 @@ struct BusMessage: Sendable, Hashable {
         if !signature.isEmpty { add(Field.signature, "g") { $0.writeSignature(signature) } }
         var message = BusWriter()
         message.bytes = [UInt8(ascii: "l"), kind.rawValue, expectsAnswer ? 0 : Self.noReplyExpected, 1]
-        message.write(UInt32(body.bytes.count))
+        message.write(UInt32(body.bytes.count))  // fits: the body of a message of our own, some KB
         message.write(serial)
-        message.write(UInt32(fields.bytes.count))
+        message.write(UInt32(fields.bytes.count))  // fits: the fields of a message of our own, some hundred bytes
         // The fields begin after 16 bytes, so their own alignment is right.
         message.bytes += fields.bytes
         message.align(8)
@@ -88,7 +88,7 @@ struct BusMessage: Sendable, Hashable {
         reader.skip(3)
         guard let body = reader.number(), reader.number() != nil, let fields = reader.number() else { return nil }
         guard body <= maximumBytes, fields <= maximumBytes else { throw BusError("a message of the bus is too long") }
-        return fixedBytes + 4 + (Int(fields) + 7) / 8 * 8 + Int(body)
+        return fixedBytes + 4 + (Int(fields) + 7) / 8 * 8 + Int(body)  // fits: both are at most maximumBytes
     }
 
     /// Reads a whole message.
@@ -104,7 +104,7 @@ struct BusMessage: Sendable, Hashable {
         }
         var message = BusMessage(kind: kind, serial: serial)
         message.expectsAnswer = flags & noReplyExpected == 0
-        let end = fixedBytes + 4 + Int(fieldBytes)
+        let end = fixedBytes + 4 + Int(fieldBytes)  // fits: 32 bits
         while reader.position < end {
             reader.align(8)
             guard let number = reader.byte(), let type = reader.signature() else { return nil }
@@ -123,7 +123,7 @@ struct BusMessage: Sendable, Hashable {
             }
         }
         reader.align(8)
-        guard reader.position + Int(bodyBytes) == bytes.count else { return nil }
+        guard reader.position + Int(bodyBytes) == bytes.count else { return nil }  // fits: 32 bits
         // Alignment in the body counts from its beginning, which is a multiple of 8.
         var body = BusReader(Array(bytes[reader.position...]))
         body.isBigEndian = reader.isBigEndian

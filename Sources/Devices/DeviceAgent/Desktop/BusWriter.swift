@@ -43,6 +43,7 @@ struct BusWriter: Sendable, Hashable {
         let start = bytes.count
         elements(&self)
         let length = UInt32(clamping: bytes.count - start)
+        // fits: 0 to 3
         for index in 0..<4 { bytes[place + index] = UInt8(truncatingIfNeeded: length >> (8 * UInt32(index))) }
     }
 
@@ -83,18 +84,18 @@ struct BusReader: Sendable, Hashable {
 
     mutating func text() -> String? {
         guard let length = number() else { return nil }
-        return characters(Int(length))
+        return characters(Int(length))  // fits: 32 bits
     }
 
     mutating func signature() -> String? {
         guard let length = byte() else { return nil }
-        return characters(Int(length))
+        return characters(Int(length))  // fits: a byte
     }
 
     /// An array of texts (`as`).
     mutating func texts() -> [String]? {
-        guard let length = number(), Int(length) <= bytes.count - position else { return nil }
-        let end = position + Int(length)
+        guard let length = number(), Int(length) <= bytes.count - position else { return nil }  // fits: 32 bits
+        let end = position + Int(length)  // fits: 32 bits
         var texts: [String] = []
         while position < end {
             guard let text = text() else { return nil }

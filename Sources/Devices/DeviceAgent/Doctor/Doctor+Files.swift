@@ -60,6 +60,7 @@ extension Doctor {
         }
         var disk = statvfs()
         if statvfs(folder, &disk) == 0 {
+            // fits: C's unsigned long
             let (free, overflow) = UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize))
             if !overflow, free < Self.leastFreeBytes {
                 let isFull = free < 1 << 20

@@ -23,7 +23,7 @@ package struct Doctor: Sendable {
     package init(_ settings: AgentSettings, running: RunningAgent?, now: Date) {
         (self.settings, self.running, self.now) = (settings, running, now)
         probe = CourierProbe(settings.courier)
-        agentUser = Self.owner(of: settings.folder) ?? UInt32(geteuid())
+        agentUser = Self.owner(of: settings.folder) ?? UInt32(geteuid())  // fits: uid_t has 32 bits
     }
 
     /// - Returns: a finding for each check, in their order.

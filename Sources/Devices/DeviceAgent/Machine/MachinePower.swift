@@ -21,7 +21,7 @@ enum MachinePower {
         let batteries = supplies.filter { value($0, "type") == "Battery" && value($0, "scope") != "Device" }
         guard !batteries.isEmpty else { return nil }
         guard batteries.contains(where: { value($0, "status") == "Discharging" }) else { return .charging }
-        let levels = batteries.compactMap { value($0, "capacity").flatMap { Int($0) } }
+        let levels = batteries.compactMap { value($0, "capacity").flatMap { Int($0) } }  // fits: nil if it does not
         guard let most = levels.max() else { return .awake }
         return most <= lowPercent ? .low : .awake
     }

@@ -77,7 +77,7 @@ package struct LocalPeer: Sendable, Hashable {
                 var groups = [UInt32](repeating: 0, count: capacity)
                 var length = socklen_t(capacity * MemoryLayout<UInt32>.size)
                 if getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 {
-                    return Array(groups.prefix(Int(length) / MemoryLayout<UInt32>.size))
+                    return Array(groups.prefix(Int(length) / MemoryLayout<UInt32>.size))  // fits: 32 bits
                 }
                 guard errno == ERANGE else { return [] }
                 capacity *= 4

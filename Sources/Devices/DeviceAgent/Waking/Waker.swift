@@ -180,6 +180,7 @@ extension Agent {
         } catch {
             logger.error("An attempt cannot be counted", metadata: ["cause": "\(error.cause)"])
         }
+        // fits: counted one by one, to AgentLimits.attempts
         guard event.attempts + 1 >= AgentLimits.attempts else { return }
         logger.error(
             "An app's command failed too often for one notification; it waits for a stream of the app",

@@ -22,7 +22,7 @@ struct IPAddress: Sendable, Hashable {
             var value = 0
             for digit in part {
                 guard (0x30...0x39).contains(digit) else { return nil }
-                value = value * 10 + Int(digit - 0x30)
+                value = value * 10 + Int(digit - 0x30)  // fits: at most three digits
             }
             guard let byte = UInt8(exactly: value) else { return nil }
             bytes.append(byte)
@@ -59,9 +59,9 @@ struct IPAddress: Sendable, Hashable {
             var value: UInt16 = 0
             for digit in part {
                 guard let nibble = Hexadecimal.value(of: digit) else { return nil }
-                value = value << 4 | UInt16(nibble)
+                value = value << 4 | UInt16(nibble)  // fits: at most four digits
             }
-            bytes += [UInt8(value >> 8), UInt8(value & 0xff)]
+            bytes += [UInt8(value >> 8), UInt8(value & 0xff)]  // fits: eight bits each
         }
         return bytes
     }

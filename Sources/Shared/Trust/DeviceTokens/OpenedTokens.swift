@@ -73,6 +73,7 @@ private struct Slots {
         /// Tokens of this length have no activity, and a place for one would double the size of the table.
         init(key: Key, contents: DeviceTokenContents) {
             let rest = SIMD4(
+                // fits: 32 bits each
                 contents.device.rawValue, UInt64(contents.app.rawValue), UInt64(contents.number), key.environment)
             words = SIMD8(lowHalf: key.words, highHalf: rest)
         }

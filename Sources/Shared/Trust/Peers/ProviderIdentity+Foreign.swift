@@ -68,6 +68,7 @@ extension ProviderIdentity {
             return unit
         }
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+        // fits: five bits
         return TeamID(rawValue: String(SHA256.hash(data: bytes).prefix(10).map { letters[Int($0 & 31)] }))
     }
 

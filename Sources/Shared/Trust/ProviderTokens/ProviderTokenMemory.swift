@@ -95,7 +95,7 @@ struct ProviderTokenMemory: Sendable {
             offset += 8
         }
         while offset < left.count {
-            difference |= UInt64(left[offset] ^ right[offset])
+            difference |= UInt64(left[offset] ^ right[offset])  // fits: a byte
             offset += 1
         }
         return difference == 0
@@ -114,7 +114,7 @@ struct ProviderTokenMemory: Sendable {
         guard offset < token.count else { return }
         var last: UInt64 = 0
         while offset < token.count {
-            last = last << 8 | UInt64(token[offset])
+            last = last << 8 | UInt64(token[offset])  // fits: a byte
             offset += 1
         }
         body(last)
