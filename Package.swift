@@ -176,6 +176,11 @@ let package = Package(
                 "Notifications", "Storage", nioCore, nioHTTPTypes, nioHTTPTypesHTTP1, logging, httpTypes, hummingbird,
                 hummingbirdCore, .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
+        // MARK: Sources/Databases: What the stores of both servers and of the agent share.
+        module("Sources/Databases/SQLSupport", ["Notifications", "Storage"]),
+        module("Sources/Databases/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
+        module("Sources/Databases/PostgresClient", ["Connections", "CPostgres"]),
+        module("Sources/Databases/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
         // MARK: Sources/Devices: The service on a device, for all apps on it.
         module(
             "Sources/Devices/DeviceAgent",
@@ -276,10 +281,6 @@ let package = Package(
                 "PostgresSupport",
             ]),
         module("Sources/Stores/AccountTables", ["Notifications", "Storage", "Delivery", "SQLSupport"]),
-        module("Sources/Stores/SQLSupport", ["Notifications", "Storage"]),
-        module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
-        module("Sources/Stores/PostgresClient", ["Connections", "CPostgres"]),
-        module("Sources/Stores/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
         // MARK: Sources/ProviderServer: The server beside an app that sends to many.
         module(
             "Sources/ProviderServer/ProviderServer",
@@ -393,6 +394,8 @@ let package = Package(
                 "Notifications", "HTTPAPI", nioCore, nioEmbedded, httpTypes, nioHTTPTypes, nioHTTPTypesHTTP1,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
+        // MARK: Tests/Databases
+        tests("Tests/Databases/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
         // MARK: Tests/Devices
         tests(
             "Tests/Devices/DeviceAgentTests",
@@ -501,7 +504,6 @@ let package = Package(
                 "CommonTesting", "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient",
                 "PostgresSupport", "AccountTables", "PostgresStore", "PostgresTesting",
             ], exclude: ["Databases"]),
-        tests("Tests/Stores/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
         // MARK: Tests/ProviderServer
         tests(
             "Tests/ProviderServer/ProviderServerTests",
