@@ -181,16 +181,16 @@ let package = Package(
         module("Sources/Databases/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
         module("Sources/Databases/PostgresClient", ["Connections", "CPostgres"]),
         module("Sources/Databases/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
-        // MARK: Sources/Devices: The service on a device, for all apps on it.
+        // MARK: Sources/Agent: The service on a device, for all apps on it.
         module(
-            "Sources/Devices/DeviceAgent",
+            "Sources/Agent/DeviceAgent",
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
                 "APNSDevice", "CLandlock", "CClock", "CMalloc", "CPages", nioCore, nioPosix, logging, httpTypes,
                 hummingbird, crypto, grdb, subprocess, systemPackage,
             ]),
         module(
-            "Sources/Devices/AgentCommands",
+            "Sources/Agent/AgentCommands",
             [
                 "Notifications", "Supervision", "CommandSupport", "HTTPAPIClient", "PrivateFiles", "APNSDevice",
                 "DeviceAgent", argumentParser, logging, lifecycle,
@@ -396,9 +396,9 @@ let package = Package(
             ]),
         // MARK: Tests/Databases
         tests("Tests/Databases/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
-        // MARK: Tests/Devices
+        // MARK: Tests/Agent
         tests(
-            "Tests/Devices/DeviceAgentTests",
+            "Tests/Agent/DeviceAgentTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
                 "WebPushEncryption",
