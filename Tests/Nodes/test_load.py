@@ -1,4 +1,4 @@
-"""Tests the load of script/cluster, which must find a notification that is lost: python3 -m unittest discover Benchmarks/nodes"""
+"""Tests the load of script/cluster, which must find a notification that is lost: python3 -m unittest discover Tests/Nodes"""
 
 import asyncio
 import collections

@@ -1,4 +1,4 @@
-"""Tests the checker of script/cluster, which must find each kind of defect: python3 -m unittest discover Benchmarks/nodes"""
+"""Tests the checker of script/cluster, which must find each kind of defect: python3 -m unittest discover Tests/Nodes"""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Tests the proxies of script/cluster, which have to stop in one direction only: python3 -m unittest discover Benchmarks/nodes"""
+"""Tests the proxies of script/cluster, which have to stop in one direction only: python3 -m unittest discover Tests/Nodes"""
 
 import asyncio
 import unittest

@@ -1,4 +1,4 @@
-"""Tests the device of script/cluster, which must count what the client library hides: python3 -m unittest discover Benchmarks/nodes"""
+"""Tests the device of script/cluster, which must count what the client library hides: python3 -m unittest discover Tests/Nodes"""
 
 import asyncio
 import json

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Benchmarks/bench"))
 
 from frames import (  # noqa: E402
     ACKNOWLEDGE, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PREFACE, RESET, SETTINGS, fields, frame)
