@@ -180,7 +180,8 @@ let package = Package(
         module("Sources/Databases/SQLSupport", ["Notifications", "Storage"]),
         module("Sources/Databases/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
         module("Sources/Databases/PostgresClient", ["Connections", "CPostgres"]),
-        module("Sources/Databases/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
+        module(
+            "Sources/Databases/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
         // MARK: Sources/Agent: The service on a device, for all apps on it.
         module(
             "Sources/Agent/DeviceAgent",
