@@ -21,7 +21,6 @@ let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log")
@@ -40,6 +39,7 @@ let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "
 let configuration: Target.Dependency = .product(
     name: "Configuration", package: "swift-configuration", condition: service)
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: service)
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates", condition: service)
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types", condition: service)
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift", condition: service)
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
@@ -127,13 +127,15 @@ let package = Package(
         module(
             "Sources/Libraries/APNSProvider",
             [
-                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
+                "Notifications", "Credentials", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto,
+                deque,
                 logging, metrics, coreMetrics, tracing, lifecycle,
             ]),
         module(
             "Sources/Libraries/APNSDevice",
             [
-                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
+                "Notifications", "Credentials", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto,
+                deque,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         module(
@@ -144,7 +146,8 @@ let package = Package(
         // MARK: Sources/Shared: What several parties need.
         module("Sources/Shared/Notifications"),
         module("Sources/Shared/Rates"),
-        module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
+        module("Sources/Shared/Credentials", ["Notifications", crypto, asn1]),
+        module("Sources/Shared/Trust", ["Notifications", "Credentials", crypto, cryptoExtras, x509, asn1]),
         module("Sources/Shared/WebPushEncryption", ["Notifications", crypto]),
         module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("Sources/Shared/HTTP2Core", ["Rates"]),
@@ -173,16 +176,22 @@ let package = Package(
                 "Notifications", "Storage", nioCore, nioHTTPTypes, nioHTTPTypesHTTP1, logging, httpTypes, hummingbird,
                 hummingbirdCore, .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        // MARK: Sources/Devices: The service on a device, for all apps on it.
+        // MARK: Sources/Databases: What the stores of both servers and of the agent share.
+        module("Sources/Databases/SQLSupport", ["Notifications", "Storage"]),
+        module("Sources/Databases/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
+        module("Sources/Databases/PostgresClient", ["Connections", "CPostgres"]),
         module(
-            "Sources/Devices/DeviceAgent",
+            "Sources/Databases/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
+        // MARK: Sources/Agent: The service on a device, for all apps on it.
+        module(
+            "Sources/Agent/DeviceAgent",
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
                 "APNSDevice", "CLandlock", "CClock", "CMalloc", "CPages", nioCore, nioPosix, logging, httpTypes,
                 hummingbird, crypto, grdb, subprocess, systemPackage,
             ]),
         module(
-            "Sources/Devices/AgentCommands",
+            "Sources/Agent/AgentCommands",
             [
                 "Notifications", "Supervision", "CommandSupport", "HTTPAPIClient", "PrivateFiles", "APNSDevice",
                 "DeviceAgent", argumentParser, logging, lifecycle,
@@ -192,25 +201,39 @@ let package = Package(
         module(
             "Sources/Service/ProviderAPI",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore,
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "Matching", "Connections",
+                "HTTP2", nioCore,
                 crypto, deque,
             ]),
         module(
             "Sources/Service/BinaryAPI",
-            ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque]),
+            [
+                "Rates", "Notifications", "Credentials", "Trust", "Delivery", "Matching", "Connections", nioCore,
+                nioSSL, deque,
+            ]),
         module(
             "Sources/Service/Courier",
-            ["Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque]),
+            [
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "Connections", "HTTP2",
+                nioCore, deque,
+            ]),
         module(
             "Sources/Service/Peers",
-            ["Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging]),
+            [
+                "Notifications", "Credentials", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL,
+                logging,
+            ]),
         module(
             "Sources/Service/Upstream",
-            ["Notifications", "Storage", "Trust", "Delivery", "APNSProvider", nioCore, logging, coreMetrics]),
+            [
+                "Notifications", "Storage", "Credentials", "Trust", "Delivery", "APNSProvider", nioCore, logging,
+                coreMetrics,
+            ]),
         module(
             "Sources/Service/WebPush",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Matching", "Connections", "HTTPAPI", nioCore,
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "Matching", "Connections",
+                "HTTPAPI", nioCore,
                 nioPosix, nioSSL, crypto, deque, logging, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
                 .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: service),
             ]),
@@ -218,7 +241,8 @@ let package = Package(
         module(
             "Sources/Service/Management",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "DeliveryLogFiles", "Matching",
+                "Journal",
                 "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", "Upstream",
                 "WebPushEncryption", nioCore, nioPosix, nioSSL, crypto,
                 logging, httpTypes, hummingbird,
@@ -226,7 +250,8 @@ let package = Package(
         module(
             "Sources/Service/Service",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "DeliveryLogFiles", "Matching",
+                "Journal",
                 "VirtualDevices", "Rehearsals", "Stage", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
                 "WebPush", "HTTPAPI", "Peers", "Upstream", "Management", "CMalloc", "CPages", "PrivateFiles",
                 "Supervision",
@@ -257,15 +282,11 @@ let package = Package(
                 "PostgresSupport",
             ]),
         module("Sources/Stores/AccountTables", ["Notifications", "Storage", "Delivery", "SQLSupport"]),
-        module("Sources/Stores/SQLSupport", ["Notifications", "Storage"]),
-        module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
-        module("Sources/Stores/PostgresClient", ["Connections", "CPostgres"]),
-        module("Sources/Stores/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
         // MARK: Sources/ProviderServer: The server beside an app that sends to many.
         module(
             "Sources/ProviderServer/ProviderServer",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Connections", "Console", "HTTPAPI", "PrivateFiles",
+                "Rates", "Notifications", "Storage", "Credentials", "Connections", "Console", "HTTPAPI", "PrivateFiles",
                 "CampaignStore",
                 "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
                 httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2,
@@ -295,7 +316,8 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
+                "Notifications", "Credentials", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices",
                 "Connections", "HTTPAPIClient", "HTTPAPI", "Management", "PrivateFiles", "Supervision",
                 "CommandSupport",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
@@ -325,7 +347,7 @@ let package = Package(
             "Tests/Libraries/APNSProviderTests",
             [
                 "CommonTesting",
-                "Notifications", "Trust", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
+                "Notifications", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
                 crypto, logging, lifecycle, inMemoryLogging,
                 unixSignals,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -335,7 +357,7 @@ let package = Package(
         tests(
             "Tests/Libraries/APNSDeviceTests",
             [
-                "Notifications", "Trust", "Delivery", "HTTP2", "Service", "ServiceTesting", "APNSDevice",
+                "Notifications", "Credentials", "Trust", "Delivery", "HTTP2", "Service", "ServiceTesting", "APNSDevice",
                 "CommonTesting", nioCore, nioPosix, nioSSL, crypto,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
@@ -348,9 +370,13 @@ let package = Package(
         // MARK: Tests/Shared
         tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
         tests("Tests/Shared/RatesTests", ["Rates"]),
+        tests("Tests/Shared/CredentialsTests", ["Notifications", "Credentials", "CommonTesting", crypto]),
         tests(
             "Tests/Shared/TrustTests",
-            ["Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL]),
+            [
+                "Notifications", "Credentials", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS,
+                nioSSL,
+            ]),
         tests("Tests/Shared/WebPushEncryptionTests", ["Notifications", "WebPushEncryption", crypto]),
         tests(
             "Tests/Shared/ConnectionsTests",
@@ -369,9 +395,11 @@ let package = Package(
                 "Notifications", "HTTPAPI", nioCore, nioEmbedded, httpTypes, nioHTTPTypes, nioHTTPTypesHTTP1,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        // MARK: Tests/Devices
+        // MARK: Tests/Databases
+        tests("Tests/Databases/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
+        // MARK: Tests/Agent
         tests(
-            "Tests/Devices/DeviceAgentTests",
+            "Tests/Agent/DeviceAgentTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
                 "WebPushEncryption",
@@ -392,7 +420,8 @@ let package = Package(
         tests(
             "Tests/Service/BinaryAPITests",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore",
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "DeliveryTesting",
+                "SQLiteStore",
                 "CommonTesting",
                 "Matching", "Rehearsals", "Stage", "Connections", "BinaryAPI", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
@@ -400,14 +429,16 @@ let package = Package(
         tests(
             "Tests/Service/CourierTests",
             [
-                "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "PrivateFiles",
+                "CommonTesting", "Notifications", "Credentials", "Trust", "Delivery", "HTTP2", "Courier", "Management",
+                "PrivateFiles",
                 "Service",
                 "ServiceTesting", "APNSDevice", nioCore, crypto,
             ]),
         tests(
             "Tests/Service/PeersTests",
             [
-                "CommonTesting", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore,
+                "CommonTesting", "Notifications", "Credentials", "Trust", "Delivery", "Connections", "HTTP2", "Peers",
+                nioCore,
                 nioPosix, nioSSL, crypto, logging, inMemoryLogging,
             ]),
         tests(
@@ -432,7 +463,8 @@ let package = Package(
             "Tests/Service/ManagementTests",
             [
                 "CommonTesting",
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "VirtualDevices", "Console",
+                "Rates", "Notifications", "Credentials", "Trust", "Delivery", "DeliveryTesting", "VirtualDevices",
+                "Console",
                 "HTTPAPI", "Management", "Rehearsals", "Service", "ServiceTesting", "APNSProvider", nioCore, nioPosix,
                 nioEmbedded, nioSSL, crypto, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"), httpTypes, nioHTTPTypes,
@@ -440,7 +472,8 @@ let package = Package(
         tests(
             "Tests/Service/ServiceTests",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", "ProviderAPI",
+                "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "Connections", "HTTP2",
+                "ProviderAPI",
                 "BinaryAPI", "Courier", "Management", "PrivateFiles", "SQLiteStore", "AccountTables", "SQLSupport",
                 "Upstream", "Service",
                 "ServiceTesting", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix,
@@ -472,7 +505,6 @@ let package = Package(
                 "CommonTesting", "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient",
                 "PostgresSupport", "AccountTables", "PostgresStore", "PostgresTesting",
             ], exclude: ["Databases"]),
-        tests("Tests/Stores/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
         // MARK: Tests/ProviderServer
         tests(
             "Tests/ProviderServer/ProviderServerTests",
@@ -515,7 +547,8 @@ let package = Package(
         module(
             "Tests/Fuzzing/FuzzEntries",
             [
-                "Notifications", "Trust", "Connections", "HTTP2Core", "ProviderAPI", "BinaryAPI", "Courier",
+                "Notifications", "Credentials", "Trust", "Connections", "HTTP2Core", "ProviderAPI", "BinaryAPI",
+                "Courier",
                 "DeliveryLogFiles", "Matching", "Rehearsals", "VirtualDevices", "HTTPAPI", "Management",
                 "CampaignStore", "ProviderServer", "Delivery", "WebPush", nioCore, crypto, httpTypes, hummingbird,
             ]),
@@ -527,13 +560,15 @@ let package = Package(
         module(
             "Tests/Support/ProviderTesting",
             [
-                "CommonTesting", "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL,
+                "CommonTesting", "Notifications", "Credentials", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix,
+                nioTLS, nioSSL,
                 crypto,
             ]),
         module(
             "Tests/Support/ServiceTesting",
             [
-                "CommonTesting", "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderAPI",
+                "CommonTesting", "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "HTTP2",
+                "ProviderAPI",
                 "Management", "PrivateFiles",
                 "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
                 nioPosix, nioTLS, nioSSL, crypto, x509, asn1, logging, httpClient,

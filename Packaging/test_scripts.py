@@ -1,4 +1,4 @@
-"""Tests script/run, script/release, script/bootstrap, script/package, script/reproduce, script/test and script/format with programs of
+"""Tests script/run, script/release, script/bootstrap, script/package, script/reproduce, script/test, script/format and script/numbers with programs of
 our own in place of Swift's and Debian's: what they print, and what they refuse. Packaging/check runs them.
 """
 
@@ -428,6 +428,73 @@ class FormatTests(ScriptTestCase):
     def test_without_check_nothing_is_refused(self):
         (self.root / "Tests/A.swift").write_text("Process()\n")
         self.assertEqual(self.run_script("format").stdout, "swift format\n")
+
+
+class NumbersTests(ScriptTestCase):
+    REFUSED = [
+        "let count = Int(length)",
+        "buffer.write(UInt16(text.count))",
+        "let number = Int(text) ?? Int(other)",
+        "let count = Int.init(length)",
+        "numbers.map(Int.init)",
+        "numbers.map(Int.init(_:))",
+        "optional.flatMap(Int64.init)",
+        "optional.flatMap { Int($0) }",
+        "let short: UInt16 = numericCast(long)",
+        "let next = (Int(text) ?? 0) + 1",
+        "let next = row.integer(0) + 1",
+        "let next = position.index + 1",
+        "let left = end.milliseconds - now.milliseconds",
+        "try await Task.sleep(for: .seconds(minutes * 60))",
+        "let wait = Duration.seconds(first + second)",
+        "guard let length = buffer.readInteger(as: UInt32.self) else { return }\nlet end = start + length",
+        "let first = Int(text) ?? 0\nlet second = 2 * first",
+        'let text = """\n    \\(Int(long))\n    """',
+        "// fits:\nlet count = Int(length)",
+        "// fits: a byte\n\nlet count = Int(length)",
+    ]
+    ACCEPTED = [
+        "let count = Int(length)  // fits: a byte",
+        "// fits: a byte\nlet count = Int(length)",
+        "// fits below: $1: the range was checked\n\nrow { Int($1) * 60 }",
+        "let count = Int(exactly: length)",
+        "let count = Int(clamping: length) &+ 1",
+        "guard let number = Int(text) else { return nil }",
+        "guard isThere,\n    let number = Int(text), number > 0\nelse { return nil }",
+        "let number = Int(text) ?? 0",
+        "let number = Int64(bytes.count)",
+        "let limit = Int64(Limits.bytes)",
+        "poll(Int16(POLLIN))",
+        "let byte = UInt8(isFirst ? 0 : 1)",
+        "bytes.reduce(0) { $0 << 8 | UInt64($1) }",
+        "let left = end.milliseconds - min(end.milliseconds, now)",
+        'let statement = """\n    UPDATE change SET last = change.last + 1\n    """',
+        "/// Int(length) is a number.",
+        "guard let length = Int(text) else { return }\n}\nfunc other() {\n    let end = start + length",
+    ]
+
+    def setUp(self):
+        super().setUp()
+        self.real("numbers")
+        (self.root / "Sources").mkdir()
+
+    def numbers(self, text):
+        (self.root / "Sources/A.swift").write_text(text + "\n")
+        return self.run_script("numbers")
+
+    def test_arithmetic_without_a_reason_is_named(self):
+        for text in self.REFUSED:
+            result = self.numbers(text)
+            self.assertEqual(result.returncode, 1, text)
+            self.assertIn("Sources/A.swift:", result.stderr, text)
+
+    def test_reasons_and_harmless_forms_are_accepted(self):
+        for text in self.ACCEPTED:
+            result = self.numbers(text)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), text)
+
+    def test_the_line_is_named(self):
+        self.assertTrue(self.numbers("\n\nlet count = Int(length)").stderr.startswith("Sources/A.swift:3: let count = Int(length)\n"))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ from processes import Server, free_port, run
 from provider_rows import STORED, cpu_of
 from service import Service
 from testing import report
-from tools import FOLDER, Tools
+from tools import FOLDER, ROOT, Tools
 
-sys.path.insert(0, os.path.join(FOLDER, "nodes"))
+sys.path.insert(0, os.path.join(ROOT, "Tests/Nodes"))
 
 from database import Database  # noqa: E402
 

@@ -23,7 +23,7 @@ from service import TOPIC, Service, encode, raw_signature
 from testing import report
 from tools import Tools
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "nodes"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Tests/Nodes"))
 
 import device  # noqa: E402
 

@@ -52,6 +52,7 @@ package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable 
             case .ago(let duration):
                 let (seconds, attoseconds) = duration.components
                 let milliseconds = Int128(seconds) * 1000 + Int128(attoseconds / 1_000_000_000_000_000)
+                // fits: 128 bits, of two with 64
                 return Timestamp(milliseconds: UInt64(clamping: Int128(now.milliseconds) - milliseconds))
             }
         }

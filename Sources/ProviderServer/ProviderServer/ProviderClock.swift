@@ -16,6 +16,7 @@ package struct ProviderClock: Sendable {
     }
 
     package static let system = ProviderClock(
+        // fits: the machine's clock
         now: { Timestamp(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000))) },
         sleep: { try? await Task.sleep(for: $0) })
 }
@@ -50,6 +51,7 @@ extension Timestamp {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         // The comparisons are false for "not a number" too. Double(UInt64.max) is 2^64, which UInt64 cannot hold.
         guard milliseconds > 0 else { self.init(milliseconds: 0); return }
+        // fits: less than 2^64
         self.init(milliseconds: milliseconds < Double(UInt64.max) ? UInt64(milliseconds) : .max)
     }
 }

@@ -15,6 +15,7 @@ package struct ProviderLimitSetting: Sendable {
     /// The name of the environment variable that sets the limit.
     package var variable: String { Self.prefix + name.uppercased().replacing("-", with: "_") }
 
+    // fits below: $1: it is in its row's range, and the ranges end at a hundred million
     /// All limits. Setting the rate to 0 switches its limit off.
     package static let all: [ProviderLimitSetting] = [
         ProviderLimitSetting(
@@ -65,7 +66,9 @@ package struct ProviderLimitSetting: Sendable {
             guard let value = Double(text), limit.range.contains(value) else {
                 throw ProviderServerError(
                     .invalidSetting,
+                    // fits: the ranges above end at a hundred million
                     "The setting \(variable) is \(text); it takes a number from \(Int(limit.range.lowerBound)) to "
+                        // fits: the ranges above end at a hundred million
                         + "\(Int(limit.range.upperBound)): \(limit.meaning).")
             }
             limit.set(&settings, value)

@@ -2,6 +2,7 @@ package import APNSProvider
 import CampaignStore
 import Connections
 import Console
+import Credentials
 import Foundation
 import HTTPAPI
 import Hummingbird
@@ -13,7 +14,6 @@ import NIOPosix
 import NIOSSL
 import PrivateFiles
 import ServiceLifecycle
-import Trust
 
 #if canImport(Darwin)
     import Darwin

@@ -58,7 +58,7 @@ struct AcknowledgementReader: ~Copyable {
         while index < body.count, index - start <= 16 {
             let digit = body[index] &- UInt8(ascii: "0")
             guard digit <= 9 else { break }
-            value = value * 10 + UInt64(digit)
+            value = value * 10 + UInt64(digit)  // fits: at most 17 digits
             index += 1
         }
         return index > start && value <= 1 << 53 ? value : nil

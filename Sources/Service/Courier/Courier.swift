@@ -1,4 +1,5 @@
 package import Connections
+import Credentials
 package import Delivery
 package import HTTP2
 import NIOCore

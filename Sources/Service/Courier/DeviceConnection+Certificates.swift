@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import HTTP2
 import Notifications

@@ -65,7 +65,7 @@ enum NotificationLine {
             case .start: line.append(#"","startToken":true,"priority":"#)
             case nil: line.append(#"","priority":"#)
             }
-            line.append(decimal: UInt64(notification.priority.rawValue))
+            line.append(decimal: UInt64(notification.priority.rawValue))  // fits: a byte
             if let seconds = clock.clientExpiration(of: notification.expiration, for: app).seconds {
                 line.append(#","expiration":"#)
                 line.append(decimal: seconds)
@@ -107,7 +107,7 @@ enum NotificationLine {
             line.append(#"","pushType":""#)
             line.append(pushType)
             line.append(#"","priority":"#)
-            line.append(decimal: UInt64(notification.priority.rawValue))
+            line.append(decimal: UInt64(notification.priority.rawValue))  // fits: a byte
             let app = attempt.destination.app
             if let seconds = clock.clientExpiration(of: notification.expiration, for: app).seconds {
                 line.append(#","expiration":"#)
@@ -152,7 +152,7 @@ extension OutputRawSpan {
         var (rest, first) = (number, 20)
         repeat {
             first -= 1
-            digits[first] = UInt8(ascii: "0") + UInt8(rest % 10)
+            digits[first] = UInt8(ascii: "0") + UInt8(rest % 10)  // fits: a digit
             rest /= 10
         } while rest > 0
         append(digits.span.extracting(first..<20).bytes)

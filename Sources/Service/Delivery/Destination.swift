@@ -44,7 +44,7 @@ package struct DeviceMailbox: Sendable, Hashable {
 
     package init(app: AppID, queue: UInt32 = 0) { (self.app, self.queue) = (app, queue) }
 
-    fileprivate var word: UInt64 { UInt64(queue) << 32 | UInt64(app.rawValue) }
+    fileprivate var word: UInt64 { UInt64(queue) << 32 | UInt64(app.rawValue) }  // fits: 32 bits each
 
     // The compiler's version would be slower, for the reason given at `AppID`.
     package static func == (left: DeviceMailbox, right: DeviceMailbox) -> Bool { left.word == right.word }

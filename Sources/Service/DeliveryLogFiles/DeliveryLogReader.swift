@@ -27,6 +27,7 @@ package struct DeliveryLogReader {
     package init(folder: String, after position: LogPosition? = nil) {
         self.folder = LogFolder(path: folder)
         place = position.map {
+            // fits: LogPosition.maximumIndex
             Place(segment: LogFolder.Segment(began: $0.file), offset: $0.block, skipped: $0.index + 1)
         }
     }
@@ -84,6 +85,7 @@ package struct DeliveryLogReader {
                 place.skipped = 0
                 start += count
             case .partial:
+                // fits: the start is in the bytes before the offset
                 guard found.isEmpty, try readMore(descriptor, &bytes, from: place.offset - start, of: place.segment)
                 else { return found }
             case .damaged:

@@ -84,6 +84,7 @@ package final class FileDeliveryLog: DeliveryLog {
     }
 
     private static let gathering = DispatchTimeInterval.milliseconds(
+        // fits: a constant of less than a second
         Int(DeliveryLogLimits.gathering.components.attoseconds / 1_000_000_000_000_000))
 
     /// Returns after all events recorded before the call were written.

@@ -21,12 +21,13 @@ enum LogBlock {
     static func read(_ bytes: ArraySlice<UInt8>) -> Reading {
         var reader = ByteReader(bytes)
         guard bytes.count >= headerBytes else { return .partial(needed: headerBytes) }
+        // fits: 32 bits
         guard reader.integer(UInt32.self) == mark, let length = reader.integer(UInt32.self).map(Int.init),
             length <= maximumBytes, let sum = reader.integer(UInt64.self)
         else { return .damaged }
-        guard let records = reader.read(length) else { return .partial(needed: headerBytes + length) }
+        guard let records = reader.read(length) else { return .partial(needed: headerBytes + length) }  // fits: 32 bits
         guard records.withUnsafeBytes({ checksum($0) }) == sum else { return .damaged }
-        return .whole(records, count: headerBytes + length)
+        return .whole(records, count: headerBytes + length)  // fits: 32 bits
     }
 
     /// FNV-1a over words of 8 bytes, with zeros added to the last word. It is fast, and detects blocks that were cut
@@ -41,6 +42,7 @@ enum LogBlock {
             index += 8
         }
         var last: UInt64 = 0
+        // fits: a byte, and its index in eight
         for (shift, byte) in bytes[index...].enumerated() { last |= UInt64(byte) << UInt64(shift * 8) }
         return (sum ^ last) &* 0x0000_0100_0000_01b3
     }

@@ -63,7 +63,7 @@ struct LogFolder: Sendable {
     /// The file's size in bytes; 0 if the file is gone.
     func size(of segment: Segment) -> Int {
         var status = stat()
-        return stat(path(of: segment), &status) == 0 ? Int(status.st_size) : 0
+        return stat(path(of: segment), &status) == 0 ? Int(status.st_size) : 0  // fits: off_t
     }
 
     func remove(_ segment: Segment) { unlink(path(of: segment)) }

@@ -128,7 +128,7 @@ struct ByteReader {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 70, by: 7) {
             guard let byte = byte() else { return nil }
-            value |= UInt64(byte & 0x7f) << shift
+            value |= UInt64(byte & 0x7f) << shift  // fits: seven bits
             if byte & 0x80 == 0 { return value }
         }
         return nil
@@ -139,7 +139,7 @@ struct ByteReader {
         return NotificationID(high: high, low: low)
     }
 
-    mutating func counted() -> ArraySlice<UInt8>? { byte().flatMap { read(Int($0)) } }
+    mutating func counted() -> ArraySlice<UInt8>? { byte().flatMap { read(Int($0)) } }  // fits: a byte
 
     mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -54,9 +54,9 @@ extension LogRecord {
         switch event.subject.address {
         case .destination(let destination, let own):
             buffer.append(integer: destination.device.rawValue)
-            buffer.append(short: UInt64(destination.app.rawValue))
-            buffer.append(short: UInt64(generation ?? own))
-            buffer.append(short: UInt64(tokenKey))
+            buffer.append(short: UInt64(destination.app.rawValue))  // fits: 32 bits
+            buffer.append(short: UInt64(generation ?? own))  // fits: 32 bits
+            buffer.append(short: UInt64(tokenKey))  // fits: 32 bits
         case .deviceToken(let token):
             buffer.append(counted: token)
         case .unknown:
@@ -66,11 +66,12 @@ extension LogRecord {
         switch event.step {
         case .accepted, .deferred, .throttled, .sent, .expired, .duplicate, .forwarded, .held, .dropped: break
         case .rejected(let reason): buffer.append(text: reason.rawValue)
+        // fits: 32 bits
         case .stored(let microseconds), .acknowledged(let microseconds): buffer.append(short: UInt64(microseconds))
         case .replaced(let id), .coalesced(let id): buffer.append(id)
         case .discarded(let reason): buffer.append(text: reason.rawValue)
         case .answered(let status, let reason, let own):
-            buffer.append(short: UInt64(status))
+            buffer.append(short: UInt64(status))  // fits: 16 bits
             buffer.append(text: reason ?? "")
             buffer.append(text: own ?? "")
         }

@@ -47,7 +47,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         let (all, checksum) = (end, LogBlock.checksum(records))
         end = 0
         append(integer: LogBlock.mark)
-        append(integer: UInt32(records.count))
+        append(integer: UInt32(records.count))  // fits: a buffer of some KB
         append(integer: checksum)
         end = all
         return try body(UnsafeRawBufferPointer(rebasing: bytes[..<all]))
@@ -82,6 +82,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
     /// is earlier.
     mutating func append(_ time: Timestamp) {
         let isBack = time < base
+        // fits: the later time comes first
         let distance = isBack ? base.milliseconds - time.milliseconds : time.milliseconds - base.milliseconds
         append(short: min(distance, .max >> 1) << 1 | (isBack ? 1 : 0))
     }
@@ -104,7 +105,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
     private mutating func append(counted part: UnsafeRawBufferPointer) {
         let kept = UnsafeRawBufferPointer(rebasing: part.prefix(255))
         guard bytes.count - end > kept.count else { return }
-        bytes[end] = UInt8(kept.count)
+        bytes[end] = UInt8(kept.count)  // fits: at most 255
         UnsafeMutableRawBufferPointer(rebasing: bytes[(end + 1)...]).copyMemory(from: kept)
         end += 1 + kept.count
     }

@@ -57,7 +57,7 @@ struct SegmentWriter: ~Copyable {
         removeOld(segments, now)
         // Always begin a new file at a start, because a crash may have left an incomplete block at the end of the
         // last one.
-        let after = segments.last.map { $0.began + 1 } ?? 0
+        let after = segments.last.map { $0.began + 1 } ?? 0  // fits: a name of 16 digits
         let segment = LogFolder.Segment(began: max(now.milliseconds, after))
         let path = folder.path(of: segment)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0o600)

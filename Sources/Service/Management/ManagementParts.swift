@@ -1,3 +1,4 @@
+package import Credentials
 package import Delivery
 package import Notifications
 package import Rates

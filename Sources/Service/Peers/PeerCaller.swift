@@ -79,7 +79,7 @@ struct PeerCaller: Sendable {
                             role: .client, configuration: PeerService.configuration, application: connection))
                 }
             }
-            .connect(host: name, port: Int(port))
+            .connect(host: name, port: Int(port))  // fits: 16 bits
         let channel: any Channel
         do {
             channel = try await connecting.get()

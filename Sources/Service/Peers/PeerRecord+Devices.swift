@@ -58,7 +58,7 @@ extension PeerRecord {
             let (app, count): (UInt32, UInt32) = (try integer(&body), try integer(&body))
             let (isStored, version): (Bool, UInt64) = (try flag(&body), try integer(&body))
             held[AppID(rawValue: app)] = HeldNotifications(
-                count: Int(count), stored: isStored ? MailboxVersion(rawValue: version) : nil)
+                count: Int(count), stored: isStored ? MailboxVersion(rawValue: version) : nil)  // fits: 32 bits
         }
         return ConnectedDevice(key: key, since: Timestamp(milliseconds: since), power: power, held: held)
     }

@@ -158,9 +158,9 @@ enum PeerRecord: Sendable, Hashable {
     static func read(from buffer: inout ByteBuffer, maximumBytes: Int) throws(Malformed) -> PeerRecord? {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }
         guard length >= 1, length <= maximumBytes else { throw Malformed() }
-        guard buffer.readableBytes >= 4 + Int(length) else { return nil }
+        guard buffer.readableBytes >= 4 + Int(length) else { return nil }  // fits: 32 bits
         buffer.moveReaderIndex(forwardBy: 4)
-        guard var body = buffer.readSlice(length: Int(length)) else { throw Malformed() }
+        guard var body = buffer.readSlice(length: Int(length)) else { throw Malformed() }  // fits: 32 bits
         let record = try read(&body)
         // Ignore the rest: a later release may add fields at the end.
         return record
@@ -222,7 +222,7 @@ enum PeerRecord: Sendable, Hashable {
 
     private static func bytes(_ body: inout ByteBuffer) throws(Malformed) -> [UInt8] {
         let length: UInt32 = try integer(&body)
-        guard let bytes = body.readBytes(length: Int(length)) else { throw Malformed() }
+        guard let bytes = body.readBytes(length: Int(length)) else { throw Malformed() }  // fits: 32 bits
         return bytes
     }
 

@@ -5,7 +5,7 @@ package import Notifications
 extension Timestamp {
     /// The time of the system's clock.
     package static func now() -> Timestamp {
-        Timestamp(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000)))
+        Timestamp(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000)))  // fits: the machine's clock
     }
 }
 

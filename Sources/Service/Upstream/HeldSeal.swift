@@ -1,3 +1,4 @@
+import Credentials
 package import Delivery
 package import Storage
 package import Trust

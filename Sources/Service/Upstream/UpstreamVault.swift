@@ -1,4 +1,5 @@
 import APNSProvider
+import Credentials
 package import Delivery
 import Foundation
 import Notifications

@@ -1,4 +1,5 @@
 package import Connections
+import Credentials
 package import Delivery
 import HTTPAPI
 import HTTPTypes

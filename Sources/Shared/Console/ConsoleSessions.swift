@@ -128,6 +128,7 @@ extension ConsoleSessions {
             guard let end = state.sessions[name]?.end, end > now else { return nil }
             state.lastAnswer += 1
             state.sessions[name]?.answers[state.lastAnswer] = finish
+            // fits: the end is later
             return (.milliseconds(Int64(clamping: end.milliseconds - now.milliseconds)), state.lastAnswer)
         }
     }

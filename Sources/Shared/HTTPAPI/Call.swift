@@ -40,7 +40,7 @@ package struct Call<Caller: Sendable>: Sendable {
     package func isOn(_ name: String) -> Bool { query(name) == "true" }
 
     /// The most items of the page that a list request asks for.
-    package var limit: Int { query("limit").flatMap { Int($0) } ?? APILimits.listItems }
+    package var limit: Int { query("limit").flatMap { Int($0) } ?? APILimits.listItems }  // fits: nil if it does not
 }
 
 /// The parameters and the body of a request, after the checks of its operation.
@@ -117,7 +117,7 @@ extension CallInput {
     private static func check(_ parameter: Parameter, _ text: String) throws(Problem) {
         let value: JSONValue =
             switch parameter.schema {
-            case .integer: Int64(text).map(JSONValue.integer) ?? .string(text)
+            case .integer: Int64(text).map(JSONValue.integer) ?? .string(text)  // fits: nil if it does not
             case .boolean: Bool(text).map(JSONValue.bool) ?? .string(text)
             default: .string(text)
             }

@@ -63,6 +63,7 @@ extension Problem: Codable {
     package var document: JSONValue {
         var members: JSONMembers = [
             // This type means that the status says what kind of error it is (RFC 9457, 4.2.1).
+            // fits: a status of three digits
             "type": "about:blank", "title": .string(title), "status": .integer(Int64(status)),
             "detail": .string(detail),
         ]

@@ -159,15 +159,16 @@ extension Schema {
         var parts: [String: JSONValue] = ["type": "string"]
         parts["pattern"] = format.pattern.map(JSONValue.string)
         if let length = format.length {
-            parts["minLength"] = .integer(Int64(length.lowerBound))
-            parts["maxLength"] = .integer(Int64(length.upperBound))
+            parts["minLength"] = .integer(Int64(length.lowerBound))  // fits: a limit of ours
+            parts["maxLength"] = .integer(Int64(length.upperBound))  // fits: a limit of ours
         }
         return .object(parts)
     }
 
     private static func definition(ofArrayOf element: Schema, _ count: ClosedRange<Int>) -> JSONValue {
         var parts: [String: JSONValue] = ["type": "array", "items": element.description]
-        if count.lowerBound > 0 { parts["minItems"] = .integer(Int64(count.lowerBound)) }
+        if count.lowerBound > 0 { parts["minItems"] = .integer(Int64(count.lowerBound)) }  // fits: a limit of ours
+        // fits: a limit of ours
         if count.upperBound < Int(Int32.max) { parts["maxItems"] = .integer(Int64(count.upperBound)) }
         return .object(parts)
     }

@@ -18,13 +18,15 @@ package enum Base64URL {
         var bits: UInt32 = 0
         var count = 0
         for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
+            bits = bits << 8 | UInt32(byte)  // fits: six bits
             count += 8
             while count >= 6 {
                 count -= 6
+                // fits: a count of bits, at most 12, and six bits
                 text.append(alphabet[Int(bits >> UInt32(count) & 0x3f)])
             }
         }
+        // fits: a count of bits, less than 6, and six bits
         if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 0x3f)]) }
         return text
     }
@@ -44,18 +46,18 @@ package enum Base64URL {
             count += 6
             if count >= 8 {
                 count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))  // fits: a count of bits, less than 8
             }
         }
-        guard count < 6, bits & (1 << UInt32(count) - 1) == 0 else { return nil }
+        guard count < 6, bits & (1 << UInt32(count) - 1) == 0 else { return nil }  // fits: a count of bits, less than 8
         return bytes
     }
 
     private static func value(of digit: UInt8, _ form: Form) -> UInt32? {
         switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))  // fits: a byte
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26  // fits: a byte
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52  // fits: a byte
         case UInt8(ascii: "-"): 62
         case UInt8(ascii: "_"): 63
         case UInt8(ascii: "+") where form == .any: 62

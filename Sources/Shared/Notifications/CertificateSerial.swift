@@ -38,7 +38,7 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
             return nil
         }
         let word = { (digits: ArraySlice<UInt8>) in
-            digits.reduce(UInt64(0)) { $0 << 4 | UInt64(Hexadecimal.value(of: $1) ?? 0) }
+            digits.reduce(UInt64(0)) { $0 << 4 | UInt64(Hexadecimal.value(of: $1) ?? 0) }  // fits: a digit
         }
         self.init(high: word(digits.prefix(16)), low: word(digits.suffix(16)))
     }

@@ -38,6 +38,7 @@ extension DeviceID {
         let (lower, upper) = (Int64(0)...Int64.max, Int64.min...Int64(-1))
         guard let device else { return [lower, upper] }
         let range = device.column >= 0 ? lower : upper
+        // fits: less than the upper bound
         let rest = device.column < range.upperBound ? [(device.column + 1)...range.upperBound] : []
         return device.column >= 0 ? rest + [upper] : rest
     }

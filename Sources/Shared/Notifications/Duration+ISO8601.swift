@@ -61,16 +61,17 @@ extension Duration {
     private static func amount(_ digits: Substring, _ seconds: Int64) -> Duration? {
         let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = number(parts[0]) else { return nil }
+        // fits: nine digits, and the seconds of a week at most
         guard parts.count == 2 else { return .seconds(whole * seconds) }
         guard seconds == 1, let fraction = number(parts[1]) else { return nil }
         let scale = (parts[1].count..<9).reduce(Int64(1)) { scale, _ in scale * 10 }
-        return .seconds(whole) + .nanoseconds(fraction * scale)
+        return .seconds(whole) + .nanoseconds(fraction * scale)  // fits: nine digits, as nanoseconds
     }
 
     private static func number(_ digits: Substring) -> Int64? {
         guard (1...9).contains(digits.utf8.count),
             digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        return Int64(digits)
+        return Int64(digits)  // fits: nine digits
     }
 }

@@ -14,13 +14,13 @@ package enum HTTPDate {
             let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]), let second = number(bytes[23..<25]),
             (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        return ((days(year, Int64(month) + 1, day) * 24 + hour) * 60 + minute) * 60 + second
+        return ((days(year, Int64(month) + 1, day) * 24 + hour) * 60 + minute) * 60 + second  // fits: a month of twelve
     }
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int64? {
         bytes.reduce(0) { sum, byte in
             guard let sum, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-            return sum * 10 + Int64(byte - UInt8(ascii: "0"))
+            return sum * 10 + Int64(byte - UInt8(ascii: "0"))  // fits: four digits at most
         }
     }
 

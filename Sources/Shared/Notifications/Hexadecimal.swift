@@ -43,11 +43,12 @@ package enum Hexadecimal {
     /// All digits are computed at once: each gets a byte of its own, and adding 6 sets the next bit only for values
     /// above 9.
     static func digits(_ number: UInt32) -> UInt64 {
-        var values = UInt64(number)
+        var values = UInt64(number)  // fits: 32 bits
         values = (values << 16 | values) & 0x0000_ffff_0000_ffff
         values = (values << 8 | values) & 0x00ff_00ff_00ff_00ff
         values = (values << 4 | values) & 0x0f0f_0f0f_0f0f_0f0f
         let letters = (values &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        // fits: a byte
         return values &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }
 
@@ -94,8 +95,8 @@ package enum Hexadecimal {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 2)
         for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0xf)])
+            text.append(digits[Int(byte >> 4)])  // fits: four bits
+            text.append(digits[Int(byte & 0xf)])  // fits: four bits
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -55,6 +55,7 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
             let third = Hexadecimal.number(words.2), let fourth = Hexadecimal.number(words.3)
         else { return nil }
         self.init(
+            // fits: 32 bits each
             high: UInt64(first) << 32 | UInt64(second), low: UInt64(third) << 32 | UInt64(fourth),
             capitals: Hexadecimal.capitals(words.0) | Hexadecimal.capitals(words.1) << 8
                 | Hexadecimal.capitals(words.2) << 16 | Hexadecimal.capitals(words.3) << 24)

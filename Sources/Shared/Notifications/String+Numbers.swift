@@ -18,6 +18,7 @@ extension String {
                 if !isInNumber { numbers.append(0) }
                 isInNumber = true
                 // No form has so many digits that this overflows.
+                // fits: a digit
                 numbers[numbers.count - 1] = numbers[numbers.count - 1] &* 10 &+ Int(byte - digits.lowerBound)
             }
             return numbers

@@ -8,6 +8,7 @@ package enum Z85 {
     /// The value of each byte as a digit; nil for bytes that are none.
     private static let values: [UInt64?] = {
         var values = [UInt64?](repeating: nil, count: 256)
+        // fits: a byte, and its index in 85
         for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt64(value) }
         return values
     }()
@@ -24,7 +25,7 @@ package enum Z85 {
             var rest = group.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             var digits: [UInt8] = []
             for _ in 0...group.count {
-                digits.append(alphabet[Int(rest % 85)])
+                digits.append(alphabet[Int(rest % 85)])  // fits: less than 85
                 rest /= 85
             }
             text += digits.reversed()
@@ -36,7 +37,7 @@ package enum Z85 {
     package static func isEncoded(_ text: some Collection<UInt8>) -> Bool {
         var (group, digits): (UInt64, UInt64) = (0, 0)
         for byte in text {
-            guard let value = values[Int(byte)] else { return false }
+            guard let value = values[Int(byte)] else { return false }  // fits: a byte
             // At most 85 to the power of 5, which is less than 2 to the power of 33.
             group = group * 85 + value
             digits += 1

@@ -117,7 +117,7 @@ package enum Files {
     /// The size of a file; nil if it cannot be read.
     package static func byteCount(of path: String) -> Int? {
         var status = stat()
-        return systemStatus(path, &status) == 0 ? Int(status.st_size) : nil
+        return systemStatus(path, &status) == 0 ? Int(status.st_size) : nil  // fits: off_t
     }
 
     /// The permissions of a file or folder.

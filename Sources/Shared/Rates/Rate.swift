@@ -18,8 +18,8 @@ public struct Rate: Sendable, Hashable {
     }
 
     private mutating func work() {
-        cost = isOff ? 0 : UInt64(min(1_000_000_000 / perSecond, 86_400e9))
-        let (product, overflow) = cost.multipliedReportingOverflow(by: UInt64(max(1, burst)))
+        cost = isOff ? 0 : UInt64(min(1_000_000_000 / perSecond, 86_400e9))  // fits: at most a day in nanoseconds
+        let (product, overflow) = cost.multipliedReportingOverflow(by: UInt64(max(1, burst)))  // fits: at least 1
         depth = overflow ? .max / 2 : min(product, .max / 2)
     }
 

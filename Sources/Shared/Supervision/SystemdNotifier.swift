@@ -22,7 +22,7 @@ struct SystemdNotifier: Sendable {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
         // The variables may be inherited, and meant for a parent of this process.
         let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
-        watchdogInterval = environment["WATCHDOG_USEC"].flatMap(Int64.init)
+        watchdogInterval = environment["WATCHDOG_USEC"].flatMap(Int64.init)  // fits: nil if it does not
             .flatMap { isForThisProcess && $0 > 0 ? .microseconds($0) : nil }
     }
 

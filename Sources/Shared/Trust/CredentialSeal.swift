@@ -1,3 +1,4 @@
+package import Credentials
 import Crypto
 import Foundation
 

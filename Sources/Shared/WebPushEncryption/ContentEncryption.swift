@@ -84,7 +84,7 @@ package enum ContentEncryption {
         }
         let keys = RecordKeys(key: key, salt: salt, info: "Content-Encoding: aes128gcm\0", "Content-Encoding: nonce\0")
         let size = UInt32(clamping: WebPushLimits.recordBytes)
-        let header = salt + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * UInt32($0))) }
+        let header = salt + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * UInt32($0))) }  // fits: 0 to 3
         return header + [UInt8(clamping: keyID.count)] + keyID + (try keys.seal(record))
     }
 }

@@ -28,6 +28,7 @@ struct RecordKeys {
     private func nonce(of number: UInt64) throws(WebPushEncryptionError) -> AES.GCM.Nonce {
         var bytes = nonce
         for index in 0..<8 {
+            // fits: 0 to 7
             bytes[Self.nonceBytes - 1 - index] ^= UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))
         }
         do {

@@ -28,7 +28,7 @@ extension SubscriptionKeys {
             guard record.count >= 2 else {
                 throw WebPushEncryptionError(.badPadding, "The record has no length of its padding.")
             }
-            let padding = Int(record[0]) << 8 | Int(record[1])
+            let padding = Int(record[0]) << 8 | Int(record[1])  // fits: a byte each
             let rest = record.dropFirst(2)
             guard rest.count >= padding, rest.prefix(padding).allSatisfy({ $0 == 0 }) else {
                 throw WebPushEncryptionError(.badPadding, "The padding is longer than the record, or not zero.")

@@ -202,7 +202,7 @@ package enum AccountRows {
             for key in grant.providerKeys.all { try writeRevoked(key.publicKey, transaction) }
         }
         for app in before.apps.values where after.app(app.id) == nil {
-            try transaction.run("DELETE FROM app WHERE id = \(Int64(app.id.rawValue))")
+            try transaction.run("DELETE FROM app WHERE id = \(Int64(app.id.rawValue))")  // fits: 32 bits
         }
         for id in before.teams.keys where after.teams[id] == nil {
             try transaction.run("DELETE FROM team WHERE id = \(id.rawValue)")

@@ -205,6 +205,7 @@ extension UsedInvitation {
 // MARK: Types
 
 extension ColumnType<AppID> {
+    // fits: 32 bits
     static let appID = mapping(.integer, to: { Int64($0.rawValue) }, from: { UInt32(exactly: $0).map(AppID.init) })
 }
 

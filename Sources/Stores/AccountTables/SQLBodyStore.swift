@@ -20,11 +20,13 @@ package struct SQLBodyStore: WebPushBodyStore {
             ) { (count: $0.integer(0) ?? 0, bytes: $0.integer(1) ?? 0) }.first
             let bytes = Int64(clamping: body.body.count)
             guard owned?.count ?? 0 < Int64(clamping: KeptBody.maximumCount),
+                // fits: both are kept below the limits
                 (owned?.bytes ?? 0) + bytes <= Int64(clamping: KeptBody.maximumBytes)
             else { throw StoreError.tooManyKeptBodies }
+            // fits: both are kept below the limits
             guard total + bytes <= Int64(clamping: bytesOfAll) else { throw StoreError.keptBodiesAreFull }
             try transaction.run("INSERT INTO web_push_body (\(table.list)) VALUES (\(table.values(body)))")
-            try Self.setTotal(total + bytes, transaction)
+            try Self.setTotal(total + bytes, transaction)  // fits: at most bytesOfAll
         }
     }
 

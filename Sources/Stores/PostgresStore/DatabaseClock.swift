@@ -39,7 +39,7 @@ struct DatabaseClock: Sendable {
             let distance = Int64(clamping: instant.duration(to: other).attoseconds / 1_000_000_000_000)
             // The 1 is for what the division drops.
             let error = Int64(clamping: distance.magnitude) / DatabaseClock.drift + 1
-            return time.clampedSum(distance).clampedSum(sign * error)
+            return time.clampedSum(distance).clampedSum(sign * error)  // fits: a fraction of a distance
         }
     }
 

@@ -12,10 +12,12 @@ enum MailboxColumns {
         return [
             BoundColumn("expires", .integers(entries.map { $0?.expires.column })),
             BoundColumn("id", .byteArrays(notifications.map { $0?.id.column })),
+            // fits: a byte
             BoundColumn("priority", .integers(notifications.map { $0.map { Int64($0.priority.rawValue) } })),
             // The expiration has to reach the device unchanged, so store the same 64 bits as a signed number.
             BoundColumn(
                 "expiration", .integers(notifications.map { $0?.expiration.seconds.map { Int64(bitPattern: $0) } })),
+            // fits: a byte
             BoundColumn("contents", .integers(notifications.map { $0.map { Int64($0.payload.contents.rawValue) } })),
             BoundColumn("push_type", .texts(notifications.map { $0.flatMap { StoredPushType($0).text } })),
             BoundColumn("topic", .byteArrays(notifications.map { $0.map { Array($0.topic.utf8) } })),

@@ -6,7 +6,7 @@ import PostgresSupport
 // How the service's values are represented in PostgreSQL's columns.
 
 extension AppID {
-    var column: Int64 { Int64(rawValue) }
+    var column: Int64 { Int64(rawValue) }  // fits: 32 bits
 
     init?(column: Int64) {
         guard let number = UInt32(exactly: column) else { return nil }
@@ -37,7 +37,7 @@ extension Destination {
     var values: [PostgresValue] { deviceKey.values + [.integer(app.column)] }
 
     /// The parameters `device`, `environment`, `app` and `queue`.
-    var placeValues: [PostgresValue] { values + [.integer(Int64(queue))] }
+    var placeValues: [PostgresValue] { values + [.integer(Int64(queue))] }  // fits: 32 bits
 
     /// Defines the order in which all transactions lock rows, so that two transactions never wait for each other.
     static func isOrderedInTable(_ left: Destination, _ right: Destination) -> Bool {
@@ -55,7 +55,7 @@ extension Array where Element == Destination {
         ]
     }
 
-    var queueColumn: BoundColumn { BoundColumn("queue", .integers(map { Int64($0.queue) })) }
+    var queueColumn: BoundColumn { BoundColumn("queue", .integers(map { Int64($0.queue) })) }  // fits: 32 bits
 
     /// The parameters `devices`, `environments` and `apps`.
     var values: [PostgresValue] { columns.values }
@@ -74,7 +74,7 @@ extension PostgresRow {
     func endedDestination(_ column: Int) -> Destination? {
         guard let device = integer(column), let environment = integer(column + 1).flatMap(Environment.init(column:)),
             let number = integer(column + 2), (-2 - Int64(UInt32.max)...(-2)).contains(number),
-            let app = AppID(column: -2 - number)
+            let app = AppID(column: -2 - number)  // fits: the range was checked
         else { return nil }
         return Destination(environment: environment, device: DeviceID(column: device), app: app)
     }

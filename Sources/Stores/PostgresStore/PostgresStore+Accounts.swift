@@ -43,7 +43,8 @@ extension PostgresStore: Accounts {
         let row = try transaction.execute("SELECT version, last_app FROM carillon.accounts WHERE is_only FOR UPDATE")
             .first
         guard let row, let present = row.integer(0).flatMap(UInt64.init(exactly:)), let last = row.integer(1),
-            let appID = AppID(column: last + 1)
+            // One more than the greatest number is negative, which is no app.
+            let appID = AppID(column: last &+ 1)
         else { throw .damaged("accounts") }
         guard version == nil || version == present else { return .refused(.accountsHaveChanged) }
         let snapshot = known.version == present ? known : try AccountRows.load(transaction)

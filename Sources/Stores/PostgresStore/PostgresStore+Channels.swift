@@ -38,7 +38,7 @@ extension PostgresStore: Channels {
                 RETURNING last
                 """,
                 channel.key.values + [
-                    .integer(Int64(channel.policy.rawValue)), .integer(channel.created.column),
+                    .integer(Int64(channel.policy.rawValue)), .integer(channel.created.column),  // fits: a byte
                     .integer(Int64(clamping: limit)),
                 ]),
         ]
@@ -61,7 +61,7 @@ extension PostgresStore: Channels {
             """, keys.values)
         var found = [BroadcastChannel?](repeating: nil, count: keys.count)
         for index in 0..<rows.count {
-            let place = Int(clamping: (rows[index].integer(0) ?? 0) - 1)
+            let place = Int(clamping: (rows[index].integer(0) ?? 0) - 1)  // fits: an ordinal that the statement made
             guard keys.indices.contains(place), let channel = rows[index].channel(keys[place], policy: 1) else {
                 throw PostgresError.damaged("a channel").storeError
             }
@@ -152,9 +152,9 @@ extension PostgresStore: Channels {
             BoundColumn("node", .bytes(configuration.node.identity)),
             BoundColumn("expires", .integer(entry.expires.column)),
             BoundColumn("id", .bytes(notification.id.column)),
-            BoundColumn("priority", .integer(Int64(notification.priority.rawValue))),
+            BoundColumn("priority", .integer(Int64(notification.priority.rawValue))),  // fits: a byte
             BoundColumn("expiration", .integer(notification.expiration.seconds.map { Int64(bitPattern: $0) })),
-            BoundColumn("contents", .integer(Int64(notification.payload.contents.rawValue))),
+            BoundColumn("contents", .integer(Int64(notification.payload.contents.rawValue))),  // fits: a byte
             BoundColumn("push_type", .text(notification.pushType?.rawValue)),
             BoundColumn("topic", .bytes(Array(notification.topic.utf8))),
             BoundColumn("payload", .bytes(Array(notification.payload.json))),
@@ -206,7 +206,7 @@ extension PostgresStore: Channels {
             """, keys.values)
         var found = [StoredBroadcast?](repeating: nil, count: keys.count)
         for index in 0..<rows.count {
-            let place = Int(clamping: (rows[index].integer(0) ?? 0) - 1)
+            let place = Int(clamping: (rows[index].integer(0) ?? 0) - 1)  // fits: an ordinal that the statement made
             guard keys.indices.contains(place), let stored = rows[index].broadcast(of: keys[place]) else {
                 throw PostgresError.damaged("a broadcast").storeError
             }

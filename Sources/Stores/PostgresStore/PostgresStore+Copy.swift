@@ -128,8 +128,8 @@ extension PostgresStore: CopyableStore {
         let registrations = destinations.map(\.registration)
         let columns =
             destinations.map(\.destination).columns + [
-                BoundColumn("generation", .integers(registrations.map { Int64($0.generation) })),
-                BoundColumn("token_key", .integers(registrations.map { Int64($0.tokenKeyID) })),
+                BoundColumn("generation", .integers(registrations.map { Int64($0.generation) })),  // fits: 32 bits
+                BoundColumn("token_key", .integers(registrations.map { Int64($0.tokenKeyID) })),  // fits: 32 bits
                 BoundColumn("token_since", .integers(registrations.map(\.tokenSince.column))),
                 BoundColumn("changed", .integers(registrations.map(\.changed.column))),
                 BoundColumn(
@@ -151,7 +151,7 @@ extension PostgresStore: CopyableStore {
         let entries = feedback.map(\.entry)
         let columns =
             entries.map(\.destination).columns + [
-                BoundColumn("generation", .integers(entries.map { Int64($0.generation) })),
+                BoundColumn("generation", .integers(entries.map { Int64($0.generation) })),  // fits: 32 bits
                 BoundColumn("number", .integers(feedback.map { Int64(clamping: $0.mark.rawValue) })),
                 BoundColumn("moment", .integers(entries.map(\.moment.column))),
                 BoundColumn("token", .byteArrays(entries.map(\.token.array))),

@@ -29,7 +29,7 @@ extension PostgresStore: Feedback {
         let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]
         let columns =
             sorted.map(\.destination).columns + [
-                BoundColumn("generation", .integers(sorted.map { Int64($0.generation) })),
+                BoundColumn("generation", .integers(sorted.map { Int64($0.generation) })),  // fits: 32 bits
                 BoundColumn("moment", .integers(sorted.map(\.moment.column))),
                 BoundColumn("token", .byteArrays(sorted.map(\.token.array))),
             ]

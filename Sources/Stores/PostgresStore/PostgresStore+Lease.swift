@@ -131,6 +131,7 @@ extension PostgresStore {
         clock: DatabaseClock? = nil,
         on connection: PostgresConnection,
     ) async throws(PostgresError) {
+        // fits: a constant
         let values: [PostgresValue] = [.bytes(identity), .integer(Int64(holdsPerPage)), .bool(isOwn)]
         func execute(_ sql: StaticString) async throws(PostgresError) -> Int {
             let page = PostgresStatement(sql, values)

@@ -93,6 +93,7 @@ extension PostgresStore: Mailboxes {
         var results = destinations.map { Result<[StoredMailboxEntry], StoreError>.success(kept[$0] ?? []) }
         for index in 0..<rows.count {
             let row = rows[index]
+            // fits: an ordinal that the statement made
             guard let place = row.integer(0).map({ Int($0) - 1 }), destinations.indices.contains(place) else {
                 continue
             }
@@ -184,6 +185,7 @@ extension PostgresStore: Mailboxes {
         let count = min(writers.count, max(1, items.count / Self.worthATransaction))
         var parts: [Int: [Int]] = [:]
         for index in items.indices {
+            // fits: a number of connections
             let writer = Int(truncatingIfNeeded: device(items[index]).device.rawValue % UInt64(count))
             parts[writer, default: []].append(index)
         }
@@ -234,8 +236,9 @@ extension PostgresStore: Mailboxes {
                 repeating: .success(.superseded), count: references.count)
             guard let rows = answers.first else { return results }
             for index in 0..<rows.count {
+                // fits: an ordinal that the statement made
                 guard let place = rows[index].integer(0), unique.indices.contains(Int(place) - 1),
-                    let item = places[unique[Int(place) - 1]]
+                    let item = places[unique[Int(place) - 1]]  // fits: an ordinal that the statement made
                 else { continue }
                 results[item] = .success(.removed)
             }

@@ -20,10 +20,11 @@ extension PostgresStore: Registrations {
             """, destinations.values)
         var found = [Registration?](repeating: nil, count: destinations.count)
         for index in 0..<rows.count {
+            // fits: an ordinal that the statement made
             guard let place = rows[index].integer(0), found.indices.contains(Int(place) - 1),
                 let registration = rows[index].registration(1)
             else { throw PostgresError.damaged("a registration").storeError }
-            found[Int(place) - 1] = registration
+            found[Int(place) - 1] = registration  // fits: an ordinal that the statement made
         }
         for (index, destination) in destinations.enumerated() {
             known.end(lookUps[index], destination, found[index])
@@ -86,7 +87,7 @@ extension PostgresStore: Registrations {
                 WHERE device = $1 AND environment = $2 AND revoked IS NULL FOR SHARE
                 ON CONFLICT (device, environment, app) DO UPDATE SET active = true, changed = excluded.changed
                 WHERE NOT d.active
-                """, destination.values + [.integer(Int64(tokenKeyID)), .integer(moment.column)]),
+                """, destination.values + [.integer(Int64(tokenKeyID)), .integer(moment.column)]),  // fits: 32 bits
             PostgresStatement(
                 """
                 DELETE FROM carillon.feedback AS f USING carillon.destination AS d
@@ -194,6 +195,7 @@ extension PostgresStore: Registrations {
                         d.token_since, d.active, d.changed
                     """,
                 device.values + [
+                    // fits: 32 bits
                     .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(TokenNumber.lastGeneration)),
                 ]),
         ]

@@ -218,7 +218,7 @@ package final class PostgresStore: Sendable {
     /// The connection for the next read.
     var reader: PostgresConnection {
         let number = nextReader.wrappingAdd(1, ordering: .relaxed).newValue
-        return readers[Int(number.magnitude) % readers.count]
+        return readers[Int(number.magnitude % UInt(readers.count))]  // fits: less than the number of connections
     }
 
     /// How often something is executed that the server rolls back because of other transactions.

@@ -44,6 +44,7 @@ extension SQLiteStore {
             entry.channel.arguments + [
                 version, entry.expires.column, notification.id.column, notification.priority.rawValue,
                 notification.expiration.seconds.map { Int64(bitPattern: $0) },
+                // fits: a byte
                 Int64(notification.payload.contents.rawValue), notification.pushType?.rawValue, notification.topic,
                 Data(notification.payload.json),
             ])

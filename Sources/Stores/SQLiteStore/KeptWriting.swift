@@ -367,5 +367,5 @@ extension Row {
 
 extension Destination {
     /// The columns `environment`, `device`, `app` and `queue`.
-    var place: StatementArguments { arguments + [Int64(queue)] }
+    var place: StatementArguments { arguments + [Int64(queue)] }  // fits: 32 bits
 }

@@ -29,7 +29,7 @@ struct MailboxVersions {
     /// Allocates a number of consecutive versions. They are used up even if the transaction is rolled back.
     mutating func allocate(_ count: Int) -> Allocation {
         let first = next
-        next += UInt64(count)
+        next += UInt64(count)  // fits: a count
         return Allocation(first: first, reservation: next > reserved ? next + Self.blockSize : nil)
     }
 

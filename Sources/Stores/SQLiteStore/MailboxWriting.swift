@@ -43,10 +43,10 @@ struct MailboxWriting {
             guard let registration, registration.isActive else {
                 return .failure(.ended(at: registration?.changed ?? now))
             }
-            return .success(MailboxVersion(rawValue: firstVersion + UInt64(number)))
+            return .success(MailboxVersion(rawValue: firstVersion + UInt64(number)))  // fits: an index
         }
         for place in Self.places(of: entries) {
-            let number = place.index - entries.startIndex
+            let number = place.index - entries.startIndex  // fits: an index of the entries
             guard case .success(let next) = results[number] else { continue }
             do throws(SQLiteFailure) {
                 if entries[place.index].destination.isSubscription {
@@ -60,7 +60,7 @@ struct MailboxWriting {
                     ended += kept.ended
                     continue
                 }
-                try store(entries[place.index], version: firstVersion + UInt64(number))
+                try store(entries[place.index], version: firstVersion + UInt64(number))  // fits: an index
             } catch  where !error.endsTransaction {
                 results[number] = .failure(error.storeError)
                 // A statement that failed cannot be run again, so prepare them anew.
@@ -201,7 +201,7 @@ extension BoundStatement {
     fileprivate func bind(_ destination: Destination) throws(SQLiteFailure) {
         try bind(destination.environment.column, at: 1)
         try bind(destination.device.column, at: 2)
-        try bind(Int64(destination.app.rawValue), at: 3)
+        try bind(Int64(destination.app.rawValue), at: 3)  // fits: 32 bits
     }
 
     /// All columns of a mailbox.
@@ -212,11 +212,11 @@ extension BoundStatement {
         try bind(Int64(clamping: version), at: 4)
         try bind(entry.expires.column, at: 5)
         try bind(notification.id.column, at: 6)
-        try bind(Int64(notification.priority.rawValue), at: 7)
+        try bind(Int64(notification.priority.rawValue), at: 7)  // fits: a byte
         // SQLite's integers have a sign, so store the bits. Reading converts them back, and the device gets the
         // provider's value.
         try bind(notification.expiration.seconds.map { Int64(bitPattern: $0) }, at: 8)
-        try bind(Int64(notification.payload.contents.rawValue), at: 9)
+        try bind(Int64(notification.payload.contents.rawValue), at: 9)  // fits: a byte
         try bind(StoredPushType(notification).text, at: 10)
         try bind(Data(notification.topic.utf8), at: 11)
         try bind((notification.collapseID?.rawValue.utf8).map { Data($0) }, at: 12)

@@ -33,14 +33,14 @@ struct RegistrationShard {
 
     func registration(of destination: Destination, hash: UInt64) -> Registration? {
         let place = place(of: destination, hash: hash)
-        return places[place] == 0 ? nil : rows[Int(places[place]) - 1].registration
+        return places[place] == 0 ? nil : rows[Int(places[place]) - 1].registration  // fits: 32 bits, not 0
     }
 
     func registrations(of device: DeviceKey, hash: UInt64) -> [AppID: Registration] {
         var registrations: [AppID: Registration] = [:]
         var place = firstPlace(hash)
         while places[place] != 0 {
-            let row = rows[Int(places[place]) - 1]
+            let row = rows[Int(places[place]) - 1]  // fits: 32 bits, not 0
             if row.belongs(to: device) { registrations[AppID(rawValue: row.app)] = row.registration }
             place = nextPlace(place)
         }
@@ -51,11 +51,11 @@ struct RegistrationShard {
         let place = place(of: destination, hash: hash)
         let row = Row(destination, registration)
         guard places[place] == 0 else {
-            rows[Int(places[place]) - 1] = row
+            rows[Int(places[place]) - 1] = row  // fits: 32 bits, not 0
             return
         }
         rows.append(row)
-        places[place] = UInt32(rows.count)
+        places[place] = UInt32(rows.count)  // fits: so many rows need 160 GB
         if rows.count > places.count / 4 * 3 { grow() }
         assert(rows.count <= places.count / 4 * 3, "A search for a missing row would not end.")
     }
@@ -83,9 +83,9 @@ struct RegistrationShard {
     mutating func remove(_ destination: Destination, hash: UInt64) {
         let place = place(of: destination, hash: hash)
         guard places[place] != 0, let last = rows.last else { return }
-        let row = Int(places[place]) - 1
+        let row = Int(places[place]) - 1  // fits: 32 bits, not 0
         let placeOfLast = self.place(of: last.destination, hash: RegistrationTable.hash(last.deviceKey))
-        places[placeOfLast] = UInt32(row + 1)
+        places[placeOfLast] = UInt32(row + 1)  // fits: it was 32 bits
         rows[row] = last
         rows.removeLast()
         close(place)
@@ -98,6 +98,7 @@ struct RegistrationShard {
         places[gap] = 0
         var next = nextPlace(gap)
         while places[next] != 0 {
+            // fits: 32 bits, not 0
             let home = firstPlace(RegistrationTable.hash(rows[Int(places[next]) - 1].deviceKey))
             // How far a place is from the first choice of its row, counted forward and around the end.
             let mask = places.count - 1
@@ -119,7 +120,7 @@ struct RegistrationShard {
     private func place(of destination: Destination, hash: UInt64) -> Int {
         var place = firstPlace(hash)
         while places[place] != 0 {
-            let row = rows[Int(places[place]) - 1]
+            let row = rows[Int(places[place]) - 1]  // fits: 32 bits, not 0
             if row.app == destination.app.rawValue, row.belongs(to: destination.deviceKey) { break }
             place = nextPlace(place)
         }
@@ -131,7 +132,7 @@ struct RegistrationShard {
         for index in rows.indices {
             var place = firstPlace(RegistrationTable.hash(rows[index].deviceKey))
             while places[place] != 0 { place = nextPlace(place) }
-            places[place] = UInt32(index + 1)
+            places[place] = UInt32(index + 1)  // fits: an index of a row, as in set(_:of:hash:)
         }
     }
 }

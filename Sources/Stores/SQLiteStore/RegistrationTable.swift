@@ -92,12 +92,12 @@ final class RegistrationTable: KnownRegistrations {
     ) -> [Destination] {
         var found: [Destination] = []
         while position.shards > 0, found.count < limit {
-            let (more, end) = shards[position.shards - 1].value.withLock {
+            let (more, end) = shards[position.shards - 1].value.withLock {  // fits: more than 0
                 $0.destinations(before: position.row ?? $0.count, limit: limit - found.count, where: condition)
             }
             found += more
             position.row = end
-            if end == 0 { position = Position(shards: position.shards - 1) }
+            if end == 0 { position = Position(shards: position.shards - 1) }  // fits: more than 0
         }
         return found
     }
@@ -110,7 +110,7 @@ final class RegistrationTable: KnownRegistrations {
     var count: Int { shards.reduce(0) { $0 + $1.value.withLock { $0.count } } }
 
     private func shard(_ hash: UInt64) -> Shard { shards[Self.shard(hash)] }
-    private static func shard(_ hash: UInt64) -> Int { Int(hash >> 32) & (shardCount - 1) }
+    private static func shard(_ hash: UInt64) -> Int { Int(hash >> 32) & (shardCount - 1) }  // fits: 32 bits
 
     /// The hash of a device. Its upper bits choose the shard, and its lower bits the place. Attackers cannot cause
     /// collisions, because the service chooses device IDs at random. So the hash needs no secret.

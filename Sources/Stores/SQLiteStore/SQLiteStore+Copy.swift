@@ -194,7 +194,7 @@ extension SQLiteStore: CopyableStore {
             entry.destination.arguments + [
                 Int64(clamping: mailbox.version.rawValue), entry.expires.column, notification.id.column,
                 notification.priority.rawValue, notification.expiration.seconds.map { Int64(bitPattern: $0) },
-                Int64(notification.payload.contents.rawValue), StoredPushType(notification).text,
+                Int64(notification.payload.contents.rawValue), StoredPushType(notification).text,  // fits: a byte
                 Data(notification.topic.utf8), (notification.collapseID?.rawValue.utf8).map { Data($0) },
                 Data(notification.payload.json),
             ])

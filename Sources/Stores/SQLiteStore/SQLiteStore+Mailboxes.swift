@@ -26,6 +26,7 @@ extension SQLiteStore: Mailboxes {
                 database, accepted throws(SQLiteFailure) in
                 let allocation = versions.allocate(accepted)
                 if let reservation = allocation.reservation {
+                    // fits: counted up from 0
                     try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
                 }
                 let entries = part.prefix(accepted)

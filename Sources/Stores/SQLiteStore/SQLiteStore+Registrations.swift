@@ -186,7 +186,7 @@ extension SQLiteStore {
 
     static func loadRegistrations(from database: Database) throws(SQLiteFailure) -> RegistrationTable {
         let count = try database.firstRow("SELECT count(*) FROM registration") { $0.integer(0) }
-        let table = RegistrationTable(capacity: Int(count ?? 0))
+        let table = RegistrationTable(capacity: Int(count ?? 0))  // fits: a count of rows
         try database.forEachRow("SELECT \(columns) FROM registration") { row throws(SQLiteFailure) in
             let (destination, registration) = try row.registration()
             table.set(registration, of: destination)

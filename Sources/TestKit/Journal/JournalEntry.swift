@@ -38,6 +38,7 @@ package struct JournalEntry: Sendable {
             $0 + Self.bytes(of: $1.name) + Self.bytes(of: $1.value)
         }
         let text = facts.text.map(Self.bytes) ?? 0
+        // fits: the sizes of what is in memory
         return JournalLimits.entryBytes + facts.body.capacity + 32 + headers + text
     }
 

@@ -35,12 +35,12 @@ extension RequestMatch {
         channel = try reader.text(.channel)
         subscription = try reader.text(.subscription)
         text = try reader.text(.text)
-        status = try reader.integer(.status, 0...599).map(Int.init)
+        status = try reader.integer(.status, 0...599).map(Int.init)  // fits: the range was checked
         reason = try reader.text(.reason, "a reason of docs/provider-api.md or docs/binary-api.md") {
             Self.reasons.contains($0) ? $0 : nil
         }
         outcome = try reader.choice(.outcome)
-        after = try reader.integer(.after, 0...Int64.max).map(UInt64.init)
+        after = try reader.integer(.after, 0...Int64.max).map(UInt64.init)  // fits: the range was checked
         payload = try reader.object(.payload)
     }
 

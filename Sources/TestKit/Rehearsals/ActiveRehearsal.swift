@@ -123,7 +123,9 @@ package struct ActiveRehearsal: Sendable {
         // The 99th percentile is 2.3263 standard deviations above the median, on a logarithmic scale.
         let deviation = NormalDistribution.logarithm(p99 / median) / NormalDistribution.quantile(0.99)
         let exponent = deviation * NormalDistribution.quantile(chance)
-        return min(.seconds(median * NormalDistribution.exponential(exponent)), RehearsalLimits.delay)
+        let seconds = median * NormalDistribution.exponential(exponent)
+        // Compare the numbers, because it may be more than a `Duration` can be, which ends the process.
+        return seconds < RehearsalLimits.delay / .seconds(1) ? .seconds(seconds) : RehearsalLimits.delay
     }
 
     private enum Purpose: UInt64 {
@@ -133,6 +135,7 @@ package struct ActiveRehearsal: Sendable {
 
     /// A pseudorandom number from 0 to below 1. Equal arguments always give the same number.
     private func chance(_ rule: Int, _ number: UInt64, _ purpose: Purpose) -> Double {
+        // fits: the index of a rule
         var mixed = Self.mixed(rehearsal.seed &+ 0x9E37_79B9_7F4A_7C15 &* (purpose.rawValue &+ UInt64(rule) &* 4))
         mixed = Self.mixed(mixed ^ number)
         return Double(mixed >> 11) / 0x1p53

@@ -54,6 +54,7 @@ extension Rehearsal.Fault {
             try reader.isOn(key)
             kind = .lose
         case .duplicate:
+            // fits: the range was checked
             kind = .duplicate(Int(try reader.integer(key, 2...Int64(RehearsalLimits.duplicates)) ?? 2))
         case .settings: kind = try settings(reader)
         case .omit:
@@ -105,7 +106,7 @@ extension Rehearsal.Fault {
             try reader.required("settings"), at: reader.place("settings"), keys: ["maxConcurrentStreams"])
         _ = try settings.required("maxConcurrentStreams")
         let streams = try settings.integer("maxConcurrentStreams", 1...RehearsalLimits.concurrentStreams)
-        return .settings(maxConcurrentStreams: Int(streams ?? 1))
+        return .settings(maxConcurrentStreams: Int(streams ?? 1))  // fits: the range was checked
     }
 
     private static func errorPacket(_ reader: DocumentReader) throws(MatchError) -> RequestFault.Kind {
@@ -126,7 +127,7 @@ extension Rehearsal.Fault {
         let answer = try DocumentReader(
             try reader.required("answer"), at: reader.place("answer"), keys: ["reason", "timestamp", "retryAfter"])
         let timestamp = try answer.integer("timestamp", 0...Int64.max).map { UInt64(clamping: $0) }
-        let retryAfter = try answer.integer("retryAfter", 0...86_400).map { Int($0) }
+        let retryAfter = try answer.integer("retryAfter", 0...86_400).map { Int($0) }  // fits: the range was checked
         let rejection = Rejection(
             try reason(answer), timestamp: timestamp, detail: "A rehearsal answers in the service's place.")
         return .answer(rejection, retryAfter: retryAfter)
@@ -137,7 +138,7 @@ extension Rehearsal.Fault {
             try reader.required("goAway"), at: reader.place("goAway"), keys: ["reason", "after"])
         return .goAway(
             goAway.members["reason"] == nil ? .shutdown : try reason(goAway),
-            after: Int(try goAway.integer("after", 0...RehearsalLimits.count) ?? 0))
+            after: Int(try goAway.integer("after", 0...RehearsalLimits.count) ?? 0))  // fits: the range was checked
     }
 
     private static func reason(_ reader: DocumentReader) throws(MatchError) -> Rejection.Reason {

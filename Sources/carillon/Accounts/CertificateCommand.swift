@@ -1,11 +1,11 @@
 import ArgumentParser
 import CommandSupport
+import Credentials
 import Crypto
 import Foundation
 import HTTPAPIClient
 import Management
 import Service
-import Trust
 
 struct CertificateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -113,7 +113,7 @@ struct GrantCommand: AsyncParsableCommand {
             guard CalendarTime.exists(text), let seconds = date?.timeIntervalSince1970, seconds > 0 else {
                 throw ValidationError("--expires takes a date as 2027-01-31 or 2027-01-31T12:00:00Z.")
             }
-            return UInt64(seconds * 1000)
+            return UInt64(seconds * 1000)  // fits: Foundation reads years of five digits at most
         }
 
         /// What was given. An empty text, and the priority 0, stand for an empty list, which removes a limit.

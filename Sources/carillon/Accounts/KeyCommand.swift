@@ -25,7 +25,7 @@ struct KeyCommand: AsyncParsableCommand {
         @OptionGroup var credentials: CredentialOptions
 
         func run() async throws {
-            let now = UInt64(Date().timeIntervalSince1970)
+            let now = UInt64(Date().timeIntervalSince1970)  // fits: the machine's clock
             let token = try credentials.credentials(common).token(at: now)
             common.output.print(["token": token], token)
         }

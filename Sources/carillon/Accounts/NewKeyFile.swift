@@ -1,8 +1,8 @@
 import CommandSupport
+import Credentials
 import Crypto
 import Foundation
 import Service
-import Trust
 
 /// The file of a new private key, `AuthKey_<key ID>.p8` in a folder. The service chooses the key's identifier, so the file
 /// has another name until the key is registered.

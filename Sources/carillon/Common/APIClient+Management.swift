@@ -1,4 +1,5 @@
 import CommandSupport
+import Credentials
 import Foundation
 import HTTPAPI
 import HTTPAPIClient
@@ -6,7 +7,6 @@ import Management
 import NIOHTTP1
 import NIOSSL
 import Service
-import Trust
 
 /// No service answers.
 struct ServiceNotReached: Error, CustomStringConvertible {

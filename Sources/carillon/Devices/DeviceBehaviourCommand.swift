@@ -54,7 +54,7 @@ struct DeviceBehaveCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let delay = delay.map { Duration.milliseconds(Int64($0 * 1000)).iso8601 }
+        let delay = delay.map { Duration.milliseconds(Int64($0 * 1000)).iso8601 }  // fits: an hour at most
         let change = ManagementMessages.ChangedDevice(
             behaviour: ManagementMessages.Behaviour(kind: behaviour, delay: delay, since: since))
         let changed: ManagementMessages.Device = try await common.management().ask(

@@ -1,6 +1,7 @@
 import APNSProvider
 import CommandSupport
 import Connections
+import Credentials
 import Foundation
 import HTTPAPIClient
 import NIOCore
@@ -8,7 +9,6 @@ import NIOSSL
 import Notifications
 import ProviderServer
 import Synchronization
-import Trust
 
 extension APIClient {
     private static let urlName = "CARILLON_PROVIDER_URL"
@@ -139,7 +139,7 @@ extension APIClient {
             return ByteBuffer(bytes: part)
         })
         defer { bar.end() }
-        return try await upload(path, parts, bytes: Int64(size), contentType: contentType)
+        return try await upload(path, parts, bytes: Int64(size), contentType: contentType)  // fits: Int has 64 bits
     }
 
     /// Writes an answer to standard output as it arrives.

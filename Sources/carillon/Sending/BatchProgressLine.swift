@@ -10,6 +10,7 @@ struct BatchProgressLine: CustomStringConvertible {
     ///   - time: the time since the beginning.
     init(_ progress: SendProgress, read: Int, total: Int?, after time: Duration) {
         let seconds = max(0.001, time / .seconds(1))
+        // fits: a count, divided by a millisecond at least
         let rate = Int((Double(progress.ended) / seconds).rounded())
         let counts = "\(progress.ended) sent, \(progress.failed) failed, \(rate)/s"
         guard let total, total > 0, progress.taken > 0 else {
@@ -18,6 +19,6 @@ struct BatchProgressLine: CustomStringConvertible {
         }
         // The share that was read, without the notifications that have no answer yet.
         let share = min(1, Double(read) / Double(total) * Double(progress.ended) / Double(progress.taken))
-        description = "\(ProgressBar.bar(share)) \(Int(share * 100)) %  \(counts)"
+        description = "\(ProgressBar.bar(share)) \(Int(share * 100)) %  \(counts)"  // fits: at most 100
     }
 }

@@ -81,7 +81,7 @@ struct BroadcastCommand: AsyncParsableCommand {
     private func body() throws -> [UInt8] {
         if let contentState {
             let event = end ? "end" : "update"
-            let seconds = Int(Date().timeIntervalSince1970)
+            let seconds = Int(Date().timeIntervalSince1970)  // fits: the machine's clock
             let aps = #"{"timestamp":\#(seconds),"event":"\#(event)","content-state":\#(contentState)}"#
             return Array(#"{"aps":\#(aps)}"#.utf8)
         }

@@ -49,7 +49,7 @@ struct FeedbackCommand: AsyncParsableCommand {
                         // The service keeps the list until it is read, so the next attempt gets it.
                         Output.printDiagnostic(Advice.onFailure(error) ?? error.cause)
                     }
-                    try await Task.sleep(for: .seconds(every * 3_600))
+                    try await Task.sleep(for: .seconds(every * 3_600))  // fits: a Double, at most a year of hours
                 }
             }
             group.addTask { for await _ in signals { break } }

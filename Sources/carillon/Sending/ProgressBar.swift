@@ -23,7 +23,7 @@ final class ProgressBar: Sendable {
 
     /// - Parameter share: from 0 to 1.
     static func bar(_ share: Double) -> String {
-        let filled = Int(min(max(share, 0), 1) * Double(width))
+        let filled = Int(min(max(share, 0), 1) * Double(width))  // fits: at most the bar's width
         return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     }
 

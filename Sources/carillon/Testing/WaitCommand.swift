@@ -36,6 +36,7 @@ struct WaitCommand: AsyncParsableCommand {
 
     func run() async throws {
         let message = ManagementMessages.Wait(
+            // fits: at most ManagementLimits.wait
             match: try match.value(), count: count, timeout: Duration.milliseconds(Int64(timeout * 1000)).iso8601)
         let (status, body) = try await common.management().answer(
             .POST, "/v1/requests/wait", message, beside: [408])

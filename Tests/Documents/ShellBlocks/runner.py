@@ -13,7 +13,7 @@ import running
 from blocks import ROOT, blocks_of
 from plan import PLANS
 
-sys.path.append(str(ROOT / "Benchmarks/nodes"))
+sys.path.append(str(ROOT / "Tests/Nodes"))
 
 from database import Server  # noqa: E402
 

@@ -1,6 +1,7 @@
 @testable import BinaryAPI
 import Connections
 @testable import Courier
+import Credentials
 import NIOCore
 import Notifications
 @testable import ProviderAPI

@@ -1,5 +1,6 @@
 import CommonTesting
 import APNSDevice
+import Credentials
 import Crypto
 import Foundation
 import HTTP2
@@ -8,7 +9,6 @@ import Management
 import Notifications
 import Service
 import Testing
-import Trust
 
 @testable import ServiceTesting
 

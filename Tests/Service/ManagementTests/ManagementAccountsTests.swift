@@ -1,4 +1,5 @@
 import APNSProvider
+import Credentials
 import Crypto
 import Foundation
 import Management
@@ -7,7 +8,6 @@ import NIOSSL
 import Notifications
 import Service
 import Testing
-import Trust
 
 @testable import ServiceTesting
 

@@ -1,5 +1,6 @@
 import CommonTesting
 import Connections
+import Credentials
 import Crypto
 import Delivery
 import Foundation

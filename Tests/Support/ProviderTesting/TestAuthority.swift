@@ -1,4 +1,5 @@
 package import APNSProvider
+import Credentials
 import Crypto
 import Foundation
 package import NIOSSL

@@ -1,5 +1,6 @@
 import APNSDevice
 import AsyncHTTPClient
+import Credentials
 import Crypto
 import Foundation
 import NIOCore

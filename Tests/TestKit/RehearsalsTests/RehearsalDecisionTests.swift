@@ -132,6 +132,12 @@ struct RehearsalDecisionTests {
         #expect(delays.allSatisfy { $0 > .zero && $0 <= RehearsalLimits.delay })
     }
 
+    /// The number of seconds is greater than a `Duration` can be.
+    @Test func `A delay with a median of a nanosecond is at most the longest delay`() {
+        #expect(
+            ActiveRehearsal.delay(1, median: .nanoseconds(1), p99: RehearsalLimits.delay) == RehearsalLimits.delay)
+    }
+
     // MARK: Several
 
     private static let time = Timestamp(seconds: 1000)

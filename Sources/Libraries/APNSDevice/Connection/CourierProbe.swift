@@ -1,10 +1,10 @@
 import Connections
+import Credentials
 package import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
-import Trust
 
 /// Finds out, step by step, why a device does or does not reach its courier. It changes nothing: it activates no device, and opens no
 /// stream of notifications, which would end the device's own.

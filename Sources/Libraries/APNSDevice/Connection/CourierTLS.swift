@@ -1,8 +1,8 @@
 import Connections
+import Credentials
 import Foundation
 import NIOCore
 import NIOSSL
-import Trust
 
 /// The TLS context for connections to one courier. A fleet of devices shares it.
 ///

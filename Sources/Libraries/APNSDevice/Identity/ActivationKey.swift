@@ -1,7 +1,7 @@
 import Connections
+import Credentials
 import Crypto
 import Foundation
-import Trust
 
 /// The private key of a device that is being activated, in a file until the identity is stored.
 ///

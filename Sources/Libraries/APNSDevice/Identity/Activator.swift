@@ -1,7 +1,7 @@
+import Credentials
 import Crypto
 package import NIOCore
 import NIOPosix
-import Trust
 
 /// Activates devices: makes a new key and gets a certificate from the service (Guide, 2.1.4.4). One connection
 /// activates any number of devices.

@@ -1,7 +1,7 @@
 import Connections
+import Credentials
 import Foundation
 import NIOSSL
-import Trust
 
 /// An identity in the form that TLS uses. It is parsed once and then kept only in this form.
 struct DeviceCredentials: Sendable {

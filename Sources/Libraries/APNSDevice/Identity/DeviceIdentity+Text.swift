@@ -1,6 +1,6 @@
 import Connections
+import Credentials
 import Foundation
-import Trust
 
 // The file format of an identity: one PEM file that `curl --cert` accepts as well (docs/device-protocol.md).
 extension DeviceIdentity {

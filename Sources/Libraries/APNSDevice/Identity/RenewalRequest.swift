@@ -1,6 +1,6 @@
+import Credentials
 import Crypto
 import NIOCore
-import Trust
 
 /// A request for a new certificate with a new key for the same device.
 struct RenewalRequest {

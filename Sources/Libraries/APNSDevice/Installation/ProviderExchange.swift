@@ -93,6 +93,7 @@ final class ProviderExchange: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         // 1xx answers come before the answer (RFC 9110, 15.2).
+        // fits: NIO reads three digits
         case .head(let head): if head.status.code >= 200 { status = Int(head.status.code) }
         case .body(var part):
             guard received.readableBytes + part.readableBytes <= Self.maximumBytes else {

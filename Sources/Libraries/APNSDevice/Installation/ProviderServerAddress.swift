@@ -1,7 +1,7 @@
 import Connections
+import Credentials
 import Foundation
 import NIOSSL
-import Trust
 
 /// The address of a provider server, and the certificates that verify it.
 struct ProviderServerAddress: Sendable {

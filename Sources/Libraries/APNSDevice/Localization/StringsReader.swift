@@ -125,7 +125,7 @@ struct StringsReader {
             return try digits(upTo: 3, radix: 8)
         default:
             // A quotation mark, a backslash, a line break and any other character stay unchanged.
-            return scalar.value <= 0xffff ? UInt16(scalar.value) : 0xfffd
+            return scalar.value <= 0xffff ? UInt16(scalar.value) : 0xfffd  // fits: at most 0xffff
         }
     }
 
@@ -135,7 +135,7 @@ struct StringsReader {
         while read < count, let scalar = next, scalar.isASCII, let digit = Character(scalar).hexDigitValue,
             digit < radix
         {
-            value = value * UInt32(radix) + UInt32(digit)
+            value = value * UInt32(radix) + UInt32(digit)  // fits: at most five digits, of a radix up to 16
             position += 1
             read += 1
         }

@@ -107,6 +107,7 @@ extension ReceivedNotification {
         let payload = isWebPush ? Array("{}".utf8) : object[raw: "payload"]
         guard let payload, payload.first == UInt8(ascii: "{"), isWebPush == (webPush != nil) else { return nil }
         self.init(
+            // fits: at most 10
             id: id, topic: topic, bundleID: bundleID, priority: Int(priority), expiration: object[number: "expiration"],
             collapseID: object[text: "collapseID"], pushType: object[text: "pushType"],
             channel: object[text: "channel"], activity: object[text: "activity"],

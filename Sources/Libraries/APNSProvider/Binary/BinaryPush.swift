@@ -81,11 +81,11 @@ public struct BinaryPush: Sendable, Hashable {
         buffer.writeInteger(UInt32(0))
         let start = buffer.writerIndex
         items(&buffer)
-        buffer.setInteger(UInt32(buffer.writerIndex - start), at: length)
+        buffer.setInteger(UInt32(buffer.writerIndex - start), at: length)  // fits: three fields of 64 KB at most
     }
 
     private static func writeItem(_ item: Item, _ data: [UInt8], to buffer: inout ByteBuffer) {
-        buffer.writeMultipleIntegers(item.rawValue, UInt16(data.count))
+        buffer.writeMultipleIntegers(item.rawValue, UInt16(data.count))  // fits: maximumFieldBytes
         buffer.writeBytes(data)
     }
 }

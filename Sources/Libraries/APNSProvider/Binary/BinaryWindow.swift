@@ -73,14 +73,14 @@ struct BinaryWindow {
             setOutcome(.accepted, before: sent.upperBound)
             return proceed()
         }
-        let position = Int(identifier) - 1
+        let position = Int(identifier) - 1  // fits: 32 bits
         if code == .shutdown || code == .processingError {
             // The service may have accepted later notifications before it knew of the failure, or of its end.
             doubtful = max(doubtful, sent.upperBound)
         }
         if code == .shutdown, identifier == 0 || sent.contains(position) {
             let news = position >= sent.lowerBound
-            if news { setOutcome(.accepted, before: position + 1) }
+            if news { setOutcome(.accepted, before: position + 1) }  // fits: 32 bits
             return news ? proceed() : failed(ProviderError(.connectionLost, "The service shut down."))
         }
         guard sent.contains(position) else {
@@ -94,7 +94,7 @@ struct BinaryWindow {
             failures = news ? 1 : failures + 1
             return .connect(after: limits.delay * (1 << (failures - 1)))
         }
-        setOutcome(.refused(code), before: position + 1)
+        setOutcome(.refused(code), before: position + 1)  // fits: 32 bits
         return proceed()
     }
 

@@ -115,7 +115,7 @@ public struct FeedbackItem: Sendable, Hashable {
     /// Reads one entry (Guide, Table A-5). Returns nil if the bytes end before the entry does.
     init?(_ bytes: inout ByteBuffer) {
         guard let (timestamp, length) = bytes.readMultipleIntegers(as: (UInt32, UInt16).self),
-            let token = bytes.readBytes(length: Int(length))
+            let token = bytes.readBytes(length: Int(length))  // fits: 16 bits
         else { return nil }
         self.timestamp = timestamp
         deviceToken = Hexadecimal.string(token)

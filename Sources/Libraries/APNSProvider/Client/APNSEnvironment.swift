@@ -1,8 +1,8 @@
 import Connections
+import Credentials
 import Foundation
 import NIOCore
 import NIOSSL
-import Trust
 
 /// The server that notifications are sent to: the service's development or production environment, or a server of
 /// your own (Guide, 2.3.3). The two environments share nothing.

@@ -78,6 +78,7 @@ public final class ProviderClient: Service, Sendable {
         /// Called when the number of connections has changed, with the difference.
         var connectionsChanged: @Sendable (Int) -> Void = { _ in }
         /// Seconds since 1970.
+        // fits: the machine's clock
         var clock: @Sendable () -> UInt64 = { UInt64(max(0, Date().timeIntervalSince1970)) }
     }
 

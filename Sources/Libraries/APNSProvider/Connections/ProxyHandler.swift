@@ -109,7 +109,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard words.count >= 2, words[0].starts(with: beginning), words[1].count == 3,
             words[1].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        return Int(String(decoding: words[1], as: UTF8.self))
+        return Int(String(decoding: words[1], as: UTF8.self))  // fits: nil if it does not
     }
 
     /// The number of bytes up to the empty line after the head; nil if it has not come.

@@ -233,7 +233,7 @@ final class ServerConnection: HTTP2Application {
         } else if name.isEqual(to: "apns-channel-id") {
             exchanges[index].channelID = value.text
         } else if name.isEqual(to: "retry-after") {
-            exchanges[index].retryAfter = Int(value.text).flatMap { $0 >= 0 ? $0 : nil }
+            exchanges[index].retryAfter = Int(value.text).flatMap { $0 >= 0 ? $0 : nil }  // fits: nil if it does not
         } else if exchanges[index].status == 403, name.isEqual(to: "date"), let date = HTTPDate.seconds(value.text) {
             // Only a provider token depends on the clocks.
             exchanges[index].clockDifference = Int64(clamping: clock()) - date
@@ -363,7 +363,7 @@ final class ServerConnection: HTTP2Application {
         var status = 0
         for index in value.indices {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(value[index]) else { return 0 }
-            status = status * 10 + Int(value[index] - UInt8(ascii: "0"))
+            status = status * 10 + Int(value[index] - UInt8(ascii: "0"))  // fits: a digit of three
         }
         return status
     }

@@ -1,5 +1,5 @@
+import Credentials
 import NIOSSL
-import Trust
 
 /// A provider's TLS client certificate with its chain and its private key.
 package struct ProviderCertificate: Sendable {

@@ -1,8 +1,8 @@
+package import Credentials
 import Crypto
 import Foundation
 import NIOSSL
 package import Notifications
-package import Trust
 
 /// The credentials that authorise a provider: a signing key for provider tokens (Guide, 2.3.1), or a certificate
 /// (2.3.2).

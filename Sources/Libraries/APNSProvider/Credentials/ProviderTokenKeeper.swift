@@ -1,6 +1,6 @@
+import Credentials
 import Crypto
 import Notifications
-import Trust
 
 /// Gets the provider token of one key from the store, and makes a new one when it is due.
 struct ProviderTokenKeeper: Sendable {

@@ -29,7 +29,7 @@ extension SQLCampaignStore {
                 """)
             guard changed == 0 else { return false }
             let count = try transaction.number("SELECT count(*) FROM audience WHERE app = \(audience.app)")
-            guard count ?? 0 < Int64(limit) else {
+            guard count ?? 0 < Int64(limit) else {  // fits: a limit of ours
                 throw StoreError(.conflict, "The app has \(limit) saved audiences already: delete one first.")
             }
             try transaction.run("INSERT INTO audience (\(table.list)) VALUES (\(table.values(audience)))")

@@ -14,7 +14,7 @@ extension SQLCampaignStore {
         try await database.write { transaction in
             try lock(app: hook.app, transaction)
             let count = try transaction.number("SELECT count(*) FROM hook WHERE app = \(hook.app)")
-            guard count ?? 0 < Int64(limit) else {
+            guard count ?? 0 < Int64(limit) else {  // fits: a limit of ours
                 throw StoreError(.conflict, "The app has \(limit) hooks already: delete one first.")
             }
             try transaction.run("INSERT INTO hook (\(Hook.table.list)) VALUES (\(Hook.table.values(hook)))")

@@ -53,7 +53,7 @@ extension SQLCampaignStore {
             }
             let open = try transaction.number(
                 "SELECT count(*) FROM message WHERE state IN ('scheduled', 'running') AND app = \(message.app)")
-            guard open ?? 0 < Int64(limit) else { throw StoreError.tooManyMessages(limit) }
+            guard open ?? 0 < Int64(limit) else { throw StoreError.tooManyMessages(limit) }  // fits: a limit of ours
             let number = try transaction.number(
                 """
                 INSERT INTO message (\(table.list), idempotency_key, idempotency_digest)

@@ -157,7 +157,7 @@ extension Parameter {
 
 extension Call {
     /// The value of `after`; nil for the first page.
-    var after: Int64? { query("after").flatMap { Int64($0) } }
+    var after: Int64? { query("after").flatMap { Int64($0) } }  // fits: nil if it does not
 
     /// The value of `after` for the page that follows `page`; nil if `page` is not full, because it is then the last.
     func next<Item>(after page: [Item], _ number: (Item) -> Int64) -> Int64? {

@@ -21,7 +21,7 @@ final class FirstAnswers: Sendable {
             state.answers += 1
             if isBadToken { state.bad += 1 }
             return isBadToken && state.answers >= ProviderServerLimits.fewestAnswers
-                && state.bad * 10 >= state.answers * 9
+                && state.bad * 10 >= state.answers * 9  // fits: at most ProviderServerLimits.firstAnswers
         }
     }
 }

@@ -116,17 +116,20 @@ struct Pace: Sendable {
     /// - Returns: the time to wait before the next call; nil if the notification may be sent now.
     mutating func wait(_ rate: Int64?, now: Timestamp) -> Duration? {
         guard let rate else { return nil }
+        // fits: now is not earlier
         guard let begin = second, now >= begin, now.milliseconds - begin.milliseconds < 1000 else {
             (second, count) = (now, 1)
             return nil
         }
         // Allow a tenth of the rate in each 100 ms, so that the notifications of a second are not sent all at once.
-        let elapsed = now.milliseconds - begin.milliseconds
+        let elapsed = now.milliseconds - begin.milliseconds  // fits: now is not earlier
+        // fits: elapsed is less than 1000, and the rate at most ProviderServerLimits.rate
         let allowed = max(1, rate * Int64(elapsed / 100 + 1) / 10)
         guard count >= allowed || count >= rate else {
             count += 1
             return nil
         }
+        // fits: elapsed is less than 1000
         return .milliseconds(Int64(count >= rate ? 1000 - elapsed : 100 - elapsed % 100))
     }
 }

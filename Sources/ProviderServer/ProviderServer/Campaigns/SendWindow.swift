@@ -18,6 +18,7 @@ final class SendWindow: Sendable {
         state.withLock { state in
             state.answers += 1
             guard state.size < ProviderServerLimits.inFlight, state.answers >= state.size else { return }
+            // fits: at most ProviderServerLimits.inFlight
             state.size = min(ProviderServerLimits.inFlight, state.size + max(1, state.size / 2))
             state.answers = 0
         }

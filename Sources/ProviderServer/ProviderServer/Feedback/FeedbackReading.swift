@@ -58,6 +58,7 @@ struct FeedbackReading: Sendable {
         while !items.isEmpty {
             let part = items.prefix(ProviderServerLimits.page)
             items = items.dropFirst(part.count)
+            // fits: 32 bits
             ended += await end(part.map { ($0.deviceToken, Timestamp(seconds: UInt64($0.timestamp))) })
         }
         return ended

@@ -127,7 +127,7 @@ actor HookScheduler {
         let result = await attempt(delivery)
         var changed = delivery
         changed.attempts += 1
-        changed.status = result.status.map(Int64.init)
+        changed.status = result.status.map(Int64.init)  // fits: a status of three digits
         changed.cause = result.cause
         changed.next = nil
         ProviderServerMetrics.countHook(isDelivered: result.cause == nil)

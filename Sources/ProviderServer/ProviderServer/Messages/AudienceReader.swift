@@ -160,6 +160,7 @@ enum AudienceReader {
                 return time.map { .at($0) }
             }
         } catch {
+            // fits: an offset in the text
             throw .invalid(reader.place("where"), "At character \(error.offset + 1): \(error.cause)")
         }
     }
@@ -169,6 +170,7 @@ enum AudienceReader {
         do throws(TagExpression.Fault) {
             return try TagExpression(text)
         } catch {
+            // fits: an offset in the text
             throw .invalid(reader.place("tags"), "At character \(error.offset + 1): \(error.cause)")
         }
     }

@@ -31,7 +31,7 @@ struct LocalTime: Sendable, Hashable {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: zone) ?? .gmt
         let seconds = calendar.date(from: parts)?.timeIntervalSince1970 ?? 0
-        return Timestamp(milliseconds: UInt64(max(0, seconds) * 1000))
+        return Timestamp(milliseconds: UInt64(max(0, seconds) * 1000))  // fits: a year of four digits
     }
 
     /// The earliest moment at which a time zone reaches this time, which is 14 hours before GMT does.

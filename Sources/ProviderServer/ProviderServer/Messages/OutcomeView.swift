@@ -25,6 +25,7 @@ extension OutcomeView {
     init(_ kept: KeptOutcome, of message: String) {
         let id = NotificationName.make(message: message, installation: kept.outcome.installation)
         self.init(
+            // fits: a status of three digits
             installation: kept.installation, apnsID: id.uuidString.lowercased(), status: Int64(kept.outcome.status),
             reason: kept.outcome.reason, at: kept.outcome.at.text, openedAt: kept.outcome.opened?.text)
     }

@@ -63,6 +63,7 @@ struct InstallationImport {
                 problem.detail += " Without a header, no line is imported."
             } else if row.lines > 1 {
                 // A quotation mark that is not closed takes the following lines with it.
+                // fits: more than 1
                 problem.detail += " The \(row.lines - 1) lines after it belong to it, and are not imported either."
             }
             report.bad += row.lines

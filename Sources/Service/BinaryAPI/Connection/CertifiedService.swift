@@ -1,4 +1,5 @@
 package import Connections
+import Credentials
 package import NIOCore
 package import Trust
 

@@ -114,7 +114,7 @@ struct BinaryExchange: ~Copyable {
 
     private func index(of ticket: UInt64) -> Int? {
         let index = ticket &- firstTicket
-        return index < UInt64(open.count) ? Int(index) : nil
+        return index < UInt64(open.count) ? Int(index) : nil  // fits: less than the count
     }
 
     private mutating func endIfAnswered() -> Action? {

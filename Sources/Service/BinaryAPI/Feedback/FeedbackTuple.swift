@@ -10,6 +10,7 @@ enum FeedbackTuple {
     /// - Parameter clock: converts the entry's time from the service's clock to the provider's.
     static func write(_ entry: ListedFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
         let moment = clock.clientTime(of: entry.moment)
+        // fits: DeviceToken.lengths ends at 100
         buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(entry.token.count))
         buffer.writeBytes(entry.token.array)
     }

@@ -90,7 +90,7 @@ extension BinaryDecoder {
         guard bytes.count >= frameHeaderBytes else { return Size(bytes: frameHeaderBytes, isKnown: false) }
         let length = bytes.bigEndian32(at: 1)
         guard length <= maximumFrameBytes else { throw BinaryFault(status: .protocolError, command: .items) }
-        return Size(bytes: frameHeaderBytes + Int(length), isKnown: true)
+        return Size(bytes: frameHeaderBytes + Int(length), isKnown: true)  // fits: 32 bits
     }
 
     /// Finds the size of a notification in an older format. An invalid length is reported as soon as it is read.
@@ -184,7 +184,7 @@ extension BinaryDecoder {
         return BinaryNotification(
             command: .items,
             identifier: items.identifier,
-            expiration: items.expiration.map { Expiration(seconds: UInt64($0)) } ?? .unspecified,
+            expiration: items.expiration.map { Expiration(seconds: UInt64($0)) } ?? .unspecified,  // fits: 32 bits
             priority: priority ?? nil,
             deviceToken: deviceToken,
             payload: try Self.payload(frame.extracting(payload), .items, items.identifier),

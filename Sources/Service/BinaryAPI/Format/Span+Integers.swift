@@ -4,7 +4,7 @@ import Notifications
 extension Span<UInt8> {
     /// - Parameter offset: the offset of the first byte. Both bytes have to be inside the span.
     func bigEndian16(at offset: Int) -> UInt16 {
-        UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
+        UInt16(self[offset]) << 8 | UInt16(self[offset + 1])  // fits: a byte
     }
 
     /// - Parameter offset: the offset of the first byte. All four bytes have to be inside the span.

@@ -14,6 +14,7 @@ package struct ShardedTable<Key: Hashable & Sendable, Value: Hashable & Sendable
     package var keys: some Sequence<Key> { shards.lazy.flatMap(\.keys) }
     package var values: some Sequence<Value> { shards.lazy.flatMap(\.values) }
 
+    // fits: less than the number of parts, which is a constant
     private static func part(of key: Key) -> Int { Int(UInt(bitPattern: key.hashValue) % UInt(parts)) }
 
     package subscript(key: Key) -> Value? {

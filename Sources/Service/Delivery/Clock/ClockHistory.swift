@@ -23,7 +23,8 @@ struct ClockHistory {
     /// The milliseconds of an advance; nil if it is negative, or if the offset would exceed ``ServiceClock/maximumOffset``.
     func milliseconds(of duration: Duration) -> UInt64? {
         let milliseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000_000_000)
-        let limit = UInt64(ServiceClock.maximumOffset.components.seconds) * 1000
+        let limit = UInt64(ServiceClock.maximumOffset.components.seconds) * 1000  // fits: a constant
+        // fits: the limit is a constant
         guard duration >= .zero, milliseconds <= limit - min(limit, offset) else { return nil }
         return milliseconds
     }
@@ -54,7 +55,7 @@ struct ClockHistory {
             }
             end = step.since
         }
-        let back = time.milliseconds > offset ? time.milliseconds - offset : 0
+        let back = time.milliseconds > offset ? time.milliseconds - offset : 0  // fits: it is greater
         return Timestamp(milliseconds: min(back, end))
     }
 }

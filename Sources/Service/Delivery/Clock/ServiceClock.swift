@@ -127,8 +127,8 @@ extension ServiceClock {
     package func teamSeconds(ofClient seconds: Double, of team: TeamID) -> Double {
         guard isAnyAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
         let isWhole = seconds == seconds.rounded()
-        let time = Timestamp(milliseconds: UInt64(seconds * 1000) + (isWhole ? 999 : 0))
+        let time = Timestamp(milliseconds: UInt64(seconds * 1000) + (isWhole ? 999 : 0))  // fits: less than 1e16
         let converted = teams.teamTime(of: serviceTime(ofClient: time), team)
-        return seconds + Double(converted.milliseconds - time.milliseconds) / 1000
+        return seconds + Double(converted.milliseconds - time.milliseconds) / 1000  // fits: clocks only advance
     }
 }

@@ -100,7 +100,7 @@ package struct HandleSweep: Sendable, Hashable {
 
     package init(rules: GrantRules, at now: Timestamp) {
         self.now = now
-        age = UInt64(clamping: rules.handleAge.components.seconds) * 1000
+        age = UInt64(clamping: rules.handleAge.components.seconds) * 1000  // fits: a setting, ten years at most
         aged = now.before(by: rules.handleAge)
         unlisted = now.before(by: GrantRules.listed)
         forgotten = now.before(by: GrantRules.remembered)
@@ -119,7 +119,7 @@ package struct HandleSweep: Sendable, Hashable {
 extension Timestamp {
     /// The moment that was a duration before; the beginning of 1970 if it was earlier.
     fileprivate func before(by duration: Duration) -> Timestamp {
-        let past = UInt64(clamping: duration.components.seconds) * 1000
+        let past = UInt64(clamping: duration.components.seconds) * 1000  // fits: a setting or a constant, some years
         return Timestamp(milliseconds: milliseconds - min(milliseconds, past))
     }
 }

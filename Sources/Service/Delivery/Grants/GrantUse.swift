@@ -34,7 +34,7 @@ package struct GrantUse: Sendable {
     /// Counts a notification, or says why it may not be sent. One that may not be sent is not counted.
     package mutating func spend(_ limits: GrantLimits, at now: Timestamp) -> Refusal? {
         turn(to: now)
-        if let daily = limits.daily, sent >= UInt64(max(0, daily)) {
+        if let daily = limits.daily, sent >= UInt64(max(0, daily)) {  // fits: not negative
             let left = Self.millisecondsPerDay - now.milliseconds % Self.millisecondsPerDay
             return Refusal(
                 rejection: Rejection(

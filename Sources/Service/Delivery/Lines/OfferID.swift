@@ -37,8 +37,8 @@ struct OfferNames {
     ///   - parts: the number of parts.
     init(origin: OfferOrigin, part: Int = 0, of parts: Int = 1) {
         self.origin = origin
-        last = UInt64(part)
-        self.parts = UInt64(parts)
+        last = UInt64(part)  // fits: a part's index
+        self.parts = UInt64(parts)  // fits: a number of parts
     }
 
     /// Returns the next identifier. Its number is greater than all earlier ones.

@@ -20,6 +20,7 @@ extension ManagementOperations {
                     ready: reason == nil, reason: reason, time: api.now.milliseconds,
                     started: api.parts.started.milliseconds,
                     accept: api.acceptsAny ? "any" : nil,
+                    // fits: nil if it does not
                     samples: api.parts.history(call.query("after").flatMap { UInt64($0) } ?? 0)))
         }
     ]

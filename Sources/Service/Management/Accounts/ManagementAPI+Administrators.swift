@@ -13,7 +13,7 @@ extension ManagementAPI {
             now: Double(now.milliseconds) / 1000, using: &random)
         let administrator = AdministratorCertificate(
             serial: issued.serial, made: now,
-            validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)))
+            validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)))  // fits: now and CertificateLives
         // List it before handing it out, so that nobody has a certificate that is not in the list.
         _ = try await accounts.apply(.createAdministrator(administrator, at: now))
         return ManagementMessages.AdministratorMade(

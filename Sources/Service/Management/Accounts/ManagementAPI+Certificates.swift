@@ -1,3 +1,4 @@
+import Credentials
 import Crypto
 import Delivery
 import Foundation
@@ -49,7 +50,7 @@ extension ManagementAPI {
             team: team,
             bundleID: bundleID,
             environments: Set(environments),
-            validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)),
+            validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)),  // fits: now and CertificateLives
         )
         let topics = choice.topics(of: bundleID).map(\.topic)
         let made = ManagementMessages.CertificateMade(

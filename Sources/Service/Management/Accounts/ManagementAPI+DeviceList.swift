@@ -34,7 +34,7 @@ extension ManagementAPI {
         let id = try deviceID(name)
         var cluster = ClusterDevices(parts.otherDevices)
         // Read the page that begins after the preceding ID, and has one device.
-        let before = id.rawValue == 0 ? nil : DeviceID(rawValue: id.rawValue - 1)
+        let before = id.rawValue == 0 ? nil : DeviceID(rawValue: id.rawValue - 1)  // fits: not 0
         var found = try await devices(after: before, limit: 1).filter { $0.key.device == id }
         // If a device has no app, only the node that it is connected to knows it.
         if found.isEmpty, cluster.hasOthers {

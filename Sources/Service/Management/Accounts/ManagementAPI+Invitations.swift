@@ -23,6 +23,7 @@ extension ManagementAPI {
     func listInvitations(_ call: ManagementCall) async throws -> Response {
         let after = try call.query("after").map { try invitationDigest($0) }
         // One more than the page has shows whether there is another page.
+        // fits: at most APILimits.listItems
         let invitations = try await parts.invitations.invitations(after: after, limit: call.limit + 1, at: now)
         return ListPage.answer(invitations.map { message($0) }, name: \.id, call)
     }

@@ -1,10 +1,10 @@
+import Credentials
 import Delivery
 import Foundation
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
-import Trust
 
 // Teams, apps, keys and certificates.
 extension ManagementOperations {

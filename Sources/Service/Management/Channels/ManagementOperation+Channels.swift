@@ -77,6 +77,7 @@ extension ManagementAPI {
         let (app, list) = try channelList(call)
         let after = call.query("after").flatMap(ChannelID.init(rawValue:))
         let channels = try await carryingOut { broadcasts async throws(Rejection) in
+            // fits: at most APILimits.listItems
             try await broadcasts.channels(of: list, after: after, limit: call.limit + 1)
         }
         return ListPage.answer(channels.map { message($0, of: app) }, name: \.channelID, call)
@@ -139,6 +140,7 @@ extension ManagementAPI {
     private func message(_ channel: BroadcastChannel, of app: App) -> ManagementMessages.Channel {
         ManagementMessages.Channel(
             channelID: channel.key.id.rawValue, bundleID: app.bundleID.rawValue,
+            // fits: a byte
             environment: channel.key.list.environment.rawValue, messageStoragePolicy: Int(channel.policy.rawValue),
             created: channel.created.milliseconds,
             connectedSubscribers: parts.broadcasts.connectedSubscribers(of: channel.key))

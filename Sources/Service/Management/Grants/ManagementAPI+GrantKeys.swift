@@ -58,6 +58,7 @@ extension ManagementAPI {
         let sweep = HandleSweep(rules: parts.grantUpkeep.rules, at: parts.clock.time)
         let handles = try await parts.grants.handles(
             of: grant.id, isEnded: call.query("state").map { $0 == "ended" }, sweep,
+            // fits: at most APILimits.listItems
             after: call.query("after").flatMap { Handle($0) }, limit: call.limit + 1)
         return ListPage.answer(handles.map { message($0, sweep) }, name: \.handle, call)
     }

@@ -70,7 +70,7 @@ extension ManagementAPI {
                 notification: call.query("id").flatMap { NotificationID($0) },
                 token: call.query("token")?.lowercased(),
                 team: call.query("team").flatMap(TeamID.init(rawValue:)),
-                after: mark.flatMap { UInt64($0) }),
+                after: mark.flatMap { UInt64($0) }),  // fits: nil if it does not
             position: mark.flatMap { LogPosition($0) },
             isFollowing: call.isOn("follow"),
             limit: call.query("limit") == nil ? .max : call.limit,

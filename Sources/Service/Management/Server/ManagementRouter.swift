@@ -1,10 +1,10 @@
 import Console
+import Credentials
 package import HTTPAPI
 import HTTPTypes
 package import Hummingbird
 import Notifications
 import Storage
-import Trust
 
 /// Finds the operation of a request. Every error becomes a ``Problem``.
 struct ManagementRouter: Sendable {

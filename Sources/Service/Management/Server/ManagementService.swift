@@ -1,4 +1,5 @@
 import Connections
+import Credentials
 import Delivery
 import HTTPAPI
 import Hummingbird

@@ -126,7 +126,7 @@ struct FixturePlan: Sendable {
             }
             throw Problem(409, error.cause, pointer: "\(pointer)/apps")
         }
-        nextAppID = AppID(rawValue: first.rawValue - 1)
+        nextAppID = AppID(rawValue: first.rawValue - 1)  // fits: one for each app of the body
         teams[teams.count - 1].changes.append(change)
     }
 

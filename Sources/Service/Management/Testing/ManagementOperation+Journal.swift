@@ -79,6 +79,7 @@ extension ManagementCall {
         for key in RequestMatch.Key.allCases {
             guard let text = query(key.rawValue) else { continue }
             switch key {
+            // fits: nil if it does not
             case .status, .after: members[key.rawValue] = Int64(text).map(JSONValue.integer)
             case .payload:
                 guard let payload = JSONValue(Array(text.utf8)) else {
@@ -123,6 +124,7 @@ extension ManagementAPI {
     fileprivate func requests(_ call: ManagementCall) throws -> Response {
         let journal = try testing("The journal").journal
         let match = try call.match()
+        // fits: at most APILimits.listItems
         guard call.isOn("follow") else { return page(journal.requests(match, limit: call.limit + 1), call) }
         let (permit, form) = (try streams.acquire(), StreamForm(call.request))
         if call.isOn("sample"), call.isOn("changes") {

@@ -1,7 +1,7 @@
+import Credentials
 import Foundation
 import HTTPAPI
 import NIOSSL
-import Trust
 
 /// A provider certificate and its key as PKCS#12 (RFC 7292), as many client libraries want them.
 package enum PKCS12 {

@@ -74,8 +74,9 @@ extension ManagementAPI {
                 throw Problem.invalid("/hold", "The value has to be \(TextFormat.duration.name).")
             }
             let (seconds, attoseconds) = duration.components
-            proposal.hold =
-                UInt64(clamping: seconds) * 1000 + UInt64(clamping: attoseconds / 1_000_000_000_000_000)
+            // fits: a duration has nine digits for each unit
+            let milliseconds = UInt64(clamping: seconds) * 1000 + UInt64(clamping: attoseconds / 1_000_000_000_000_000)
+            proposal.hold = milliseconds
         }
         let upstream: AppUpstream
         do throws(UpstreamError) {

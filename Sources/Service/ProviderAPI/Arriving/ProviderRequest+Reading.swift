@@ -102,7 +102,7 @@ extension ProviderRequest {
             let digit = value[index] &- UInt8(ascii: "0")
             guard digit <= 9 else { return nil }
             let (product, productOverflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, sumOverflow) = product.addingReportingOverflow(UInt64(digit))
+            let (sum, sumOverflow) = product.addingReportingOverflow(UInt64(digit))  // fits: a digit
             guard !productOverflow, !sumOverflow else { return nil }
             number = sum
         }

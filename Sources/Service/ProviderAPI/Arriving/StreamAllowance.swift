@@ -25,7 +25,7 @@ struct StreamAllowance: Sendable, Hashable {
     init(full: Int) { self.full = full }
 
     /// The present number of streams.
-    var streams: Int { max(1, Int(Double(full) * Self.steps[step].share)) }
+    var streams: Int { max(1, Int(Double(full) * Self.steps[step].share)) }  // fits: a share of the full number
 
     /// Adjusts the number to the load. Called about once a second.
     /// - Parameter load: the load, from 0 to 1.

@@ -85,6 +85,7 @@ struct ProviderMemory {
 
     /// The time of a team's clock, in nanoseconds since 1970.
     private func nanoseconds(_ team: TeamID, _ api: ProviderAPI) -> UInt64 {
+        // fits: there is room until 2554, and for an offset of ServiceClock.maximumOffset
         UInt64(max(0, now + api.clock.ahead(team)) * 1e9)
     }
 

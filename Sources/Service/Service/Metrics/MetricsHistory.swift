@@ -71,7 +71,7 @@ struct MetricsReading: Sendable {
         }
         return ManagementMessages.ServiceSample(
             time: time.milliseconds,
-            duration: time.milliseconds - earlier.time.milliseconds,
+            duration: time.milliseconds - earlier.time.milliseconds,  // fits: it is later
             accepted: events("accepted"), rejected: events("rejected"), stored: events("stored"),
             delivered: events("acknowledged"),
             connectedDevices: gauge("carillon_connected_devices") ?? 0,

@@ -32,7 +32,7 @@ package struct LimitSetting: Sendable {
 
     /// The number in the form that people write.
     func shown(_ number: Double) -> String {
-        number == number.rounded() ? "\(Int(number))" : "\(number)"
+        number == number.rounded() ? "\(Int(number))" : "\(number)"  // fits: a number that a range contains
     }
 
     private static let rates = 0.0...1_000_000
@@ -42,6 +42,7 @@ package struct LimitSetting: Sendable {
     /// The name of the environment variable that sets the limit.
     package var variable: String { "CARILLON_LIMIT_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
 
+    // fits below: $1: it is in its row's range, and the ranges end at ten million
     /// All limits. Setting a rate to 0 switches its limit off.
     package static let all: [LimitSetting] = [
         LimitSetting("token-rate", "requests a second to one device token", rates) {

@@ -17,7 +17,7 @@ package struct ListenAddress: Sendable, Hashable {
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { return nil }
-        self.init(host: String(host), port: Int(port))
+        self.init(host: String(host), port: Int(port))  // fits: 16 bits
     }
 
     /// Whether it means all addresses of a machine, so that nobody can connect to it by this name.

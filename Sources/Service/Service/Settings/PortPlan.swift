@@ -45,6 +45,7 @@ package enum PortPlan: String, Sendable, CaseIterable {
     ) throws(ServiceError) -> (Environment, Int) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let environment = parts.count == 2 ? Environment(rawValue: String(parts[0])) : environments.first
+        // fits: nil if it does not
         guard let environment, let port = parts.last.flatMap({ Int($0) }), (0...65_535).contains(port) else {
             throw ServiceError(
                 .badSetting,

@@ -1,11 +1,11 @@
 import Connections
+import Credentials
 import Foundation
 import NIOCore
 import NIOSSL
 import PrivateFiles
 import SQLiteStore
 import Storage
-import Trust
 
 /// The folder with everything that the service keeps. It also contains the files with which commands find the running
 /// service.

@@ -1,9 +1,9 @@
+import Credentials
 import Crypto
 import Delivery
 import Foundation
 import Notifications
 import Storage
-import Trust
 
 /// Makes a team, an app and a signing key at the first start, so that the next command can send a notification. A
 /// file in the data folder records their names.

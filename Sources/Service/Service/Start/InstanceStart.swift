@@ -1,9 +1,9 @@
+import Credentials
 import Crypto
 import Delivery
 import Foundation
 import Notifications
 import Storage
-import Trust
 import Upstream
 
 /// Makes the team, the app, the key and the upstreams of an instance at each start, as far as they are missing. The product on

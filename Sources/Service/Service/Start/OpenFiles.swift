@@ -13,7 +13,7 @@ package enum OpenFiles {
     static var forConnections: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return reserve }
-        return max(1, Int(clamping: limit.rlim_cur) - reserve)
+        return max(1, Int(clamping: limit.rlim_cur) - reserve)  // fits: at most Int.max, less a small number
     }
 
     /// Raises the limit as far as the system allows, because each connection is an open file.

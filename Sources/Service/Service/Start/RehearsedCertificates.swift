@@ -1,4 +1,5 @@
 import Connections
+import Credentials
 import Foundation
 import Matching
 import NIOSSL

@@ -1,4 +1,5 @@
 import Connections
+import Credentials
 import Foundation
 import NIOCore
 import NIOSSL
@@ -112,7 +113,7 @@ final class ServerCertificate: Sendable {
         }
         let fresh = try Self.make(source, now)
         state.withLock { state in
-            let revision = state.present.revision + 1
+            let revision = state.present.revision + 1  // fits: counted one by one
             state = fresh
             state.present.revision = revision
         }
@@ -151,7 +152,7 @@ final class ServerCertificate: Sendable {
     private static func renewal(now: Timestamp, validUntil: Double) -> Timestamp {
         let life = max(0, validUntil - Double(now.milliseconds) / 1000)
         let early = min(Double(renewBefore.components.seconds), life / 3)
-        return now.advanced(by: .seconds(Int64(life - early)))
+        return now.advanced(by: .seconds(Int64(life - early)))  // fits: the life of a certificate
     }
 
     /// The TLS configuration of a kind of listener.

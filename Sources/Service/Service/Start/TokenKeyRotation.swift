@@ -86,7 +86,7 @@ package struct TokenKeyRotation: Sendable {
     /// Makes a new key, which seals the tokens of new registrations from now on. Earlier tokens stay valid.
     /// - Returns: the new key's number.
     func rotate() async throws -> TokenKeyID {
-        let id = TokenKeyID(rawValue: keys.current.current.rawValue + 1)
+        let id = TokenKeyID(rawValue: keys.current.current.rawValue + 1)  // fits: at most TokenKeys.maximumCount
         guard id.rawValue <= UInt32(TokenKeys.maximumCount), let name = Self.name(of: id) else {
             throw StoreError(
                 .conflict,
@@ -101,6 +101,7 @@ package struct TokenKeyRotation: Sendable {
 
     private static func id(of name: SecretName) -> TokenKeyID? {
         guard name.rawValue.hasPrefix(prefix) else { return nil }
+        // fits: nil if it does not
         return UInt32(name.rawValue.dropFirst(prefix.count)).map { TokenKeyID(rawValue: $0) }
     }
 

@@ -86,14 +86,14 @@ extension HTTP2Endpoint {
         var progress = progress
         if progress.padding == nil {
             guard position < bytes.count else { return nil }
-            let padding = Int(bytes[position])
+            let padding = Int(bytes[position])  // fits: a byte
             position += 1
             progress.remaining -= 1
             guard padding <= progress.remaining else { throw Self.tooMuchPadding("RFC 9113, 6.1") }
             progress.padding = padding
             // Padding takes no room.
             if !progress.isIgnored, let index = streams.index(of: progress.stream) {
-                streams[index].receiveWindow.consume(padding + 1)
+                streams[index].receiveWindow.consume(padding + 1)  // fits: a byte
             }
             // Padding alone is as idle as an empty frame (CVE-2019-9518).
             if !progress.isIgnored, padding == progress.remaining, !progress.endStream {
@@ -102,6 +102,7 @@ extension HTTP2Endpoint {
             try countContent(&progress, now)
         }
         let padding = progress.padding ?? 0
+        // fits: a byte, less than a frame's length
         let content = position..<position + min(max(0, progress.remaining - padding), bytes.count - position)
         position = content.upperBound
         progress.remaining -= content.count
@@ -124,7 +125,7 @@ extension HTTP2Endpoint {
     /// on.
     private mutating func countContent(_ progress: inout DataProgress, _ now: UInt64) throws(Fault) {
         guard !progress.isIgnored, let index = streams.index(of: progress.stream) else { return }
-        let content = UInt64(max(0, progress.remaining - (progress.padding ?? 0)))
+        let content = UInt64(max(0, progress.remaining - (progress.padding ?? 0)))  // fits: not negative
         let endStream = progress.endStream
         let isRight = streams.update(at: index) { stream in
             guard let missing = stream.missingContent else { return true }
@@ -151,6 +152,7 @@ extension HTTP2Endpoint {
                 return false
             }
             // At most the window.
+            // fits: 32 bits, and a frame's length
             stream.unconsumed = Int32(clamping: Int(stream.unconsumed) + content.count)
             return true
         }

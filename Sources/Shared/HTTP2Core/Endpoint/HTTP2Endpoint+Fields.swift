@@ -11,7 +11,7 @@ extension HTTP2Endpoint {
         guard payload.count >= start else {
             throw Fault(.frameSizeError, "RFC 9113, 4.2", "HEADERS is too short for its priority")
         }
-        let padding = isPadded ? Int(payload[0]) : 0
+        let padding = isPadded ? Int(payload[0]) : 0  // fits: a byte
         guard padding <= payload.count - start else { throw Self.tooMuchPadding("RFC 9113, 6.2") }
         let fragment = payload.extracting(start..<payload.count - padding)
         let endStream = head.has(FrameFlag.endStream)

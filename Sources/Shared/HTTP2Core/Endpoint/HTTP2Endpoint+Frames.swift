@@ -52,7 +52,7 @@ extension HTTP2Endpoint {
         guard difference != 0 else { return }
         // RFC 9113, 6.9.2: the windows of all streams change, and may become negative.
         let isGood = streams.updateAll { stream in
-            let window = Int(stream.sendWindow) + difference
+            let window = Int(stream.sendWindow) + difference  // fits: 32 bits each
             stream.sendWindow = Int32(clamping: window)
             return window <= Window.maximum
         }
@@ -118,10 +118,10 @@ extension HTTP2Endpoint {
         _ stream: StreamID, _ value: UInt32, _ now: UInt64
     ) throws(Fault) -> Event? {
         try flood.countIdleFrame(at: now)
-        let increment = Int(value & StreamID.last.rawValue)
+        let increment = Int(value & StreamID.last.rawValue)  // fits: 31 bits
         guard stream != .connection else {
             guard increment > 0 else { throw Self.noIncrement }
-            guard sendWindow + increment <= Window.maximum else { throw Self.windowTooLarge }
+            guard sendWindow + increment <= Window.maximum else { throw Self.windowTooLarge }  // fits: 31 bits each
             sendWindow += increment
             return .windowUpdate(stream)
         }
@@ -137,7 +137,7 @@ extension HTTP2Endpoint {
                 return nil
             }
             let isGood = streams.update(at: index) { stream in
-                let window = Int(stream.sendWindow) + increment
+                let window = Int(stream.sendWindow) + increment  // fits: 32 bits each
                 stream.sendWindow = Int32(clamping: window)
                 return window <= Window.maximum
             }

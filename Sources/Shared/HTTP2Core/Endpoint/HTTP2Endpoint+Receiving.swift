@@ -177,7 +177,7 @@ extension HTTP2Endpoint {
             reading = .head
             return try handle(head, payload, now)
         }
-        let count = min(head.length - pending.count, available)
+        let count = min(head.length - pending.count, available)  // fits: both are at most a frame's length
         pending.append(copying: bytes.extracting(position..<position + count))
         position += count
         guard pending.count == head.length else { return nil }

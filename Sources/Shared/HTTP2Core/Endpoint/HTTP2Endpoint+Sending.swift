@@ -178,7 +178,7 @@ extension HTTP2Endpoint {
             return 0
         }
         var sent = 0
-        var window = Int(streams[index].sendWindow)
+        var window = Int(streams[index].sendWindow)  // fits: 32 bits
         while sent < content.count, writer.bytes.count < Self.maxOutputBytes {
             let count = min(content.count - sent, peerSettings.maxFrameBytes, window, sendWindow)
             guard count > 0 else { break }
@@ -215,7 +215,7 @@ extension HTTP2Endpoint {
         let due = streams.update(at: index) { stream -> Int? in
             guard stream.flags.contains(.isPaused), !stream.flags.contains(.ignoresContent) else { return nil }
             stream.flags.remove(.isPaused)
-            stream.receiveWindow.consume(Int(stream.unconsumed))
+            stream.receiveWindow.consume(Int(stream.unconsumed))  // fits: 32 bits
             stream.unconsumed = 0
             return stream.flags.contains(.remoteEnded) ? nil : stream.receiveWindow.increment(size: size)
         }

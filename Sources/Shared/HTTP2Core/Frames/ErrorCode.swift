@@ -44,6 +44,7 @@ package struct ErrorCode: Hashable, Sendable, CustomStringConvertible {
 
     /// The name RFC 9113 gives the code, or its number in hexadecimal.
     package var description: String {
+        // fits: 32 bits
         rawValue < UInt32(Self.names.count) ? Self.names[Int(rawValue)] : "0x" + String(rawValue, radix: 16)
     }
 }

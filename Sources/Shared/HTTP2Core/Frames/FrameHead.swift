@@ -11,7 +11,7 @@ struct FrameHead {
 
     /// Reads a head. The caller has checked that its nine bytes are there.
     init(_ bytes: Span<UInt8>) {
-        length = Int(bytes.uint32(at: 0) >> 8)
+        length = Int(bytes.uint32(at: 0) >> 8)  // fits: 24 bits
         type = bytes[3]
         flags = bytes[4]
         stream = StreamID(bytes.uint32(at: 5) & StreamID.last.rawValue)

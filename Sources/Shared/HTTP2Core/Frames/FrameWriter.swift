@@ -4,7 +4,7 @@ struct FrameWriter {
     var bytes: [UInt8] = []
 
     mutating func head(length: Int, type: UInt8, flags: UInt8 = 0, stream: StreamID) {
-        bytes.append(uint32: UInt32(truncatingIfNeeded: length) << 8 | UInt32(type))
+        bytes.append(uint32: UInt32(truncatingIfNeeded: length) << 8 | UInt32(type))  // fits: a byte
         bytes.append(flags)
         bytes.append(uint32: stream.rawValue & StreamID.last.rawValue)
     }

@@ -49,12 +49,12 @@ package struct Settings: Hashable, Sendable {
             guard value <= UInt32(Window.maximum) else {
                 throw Fault(.flowControlError, "RFC 9113, 6.5.2", "SETTINGS_INITIAL_WINDOW_SIZE exceeds 2^31-1")
             }
-            streamWindowBytes = Int(value)
+            streamWindowBytes = Int(value)  // fits: 32 bits
         case .maxFrameSize:
             guard Self.frameSizes.contains(Int(clamping: value)) else {
                 throw Fault(.protocolError, "RFC 9113, 6.5.2", "SETTINGS_MAX_FRAME_SIZE is outside of its range")
             }
-            maxFrameBytes = Int(value)
+            maxFrameBytes = Int(value)  // fits: 32 bits
         case .maxHeaderListSize:
             maxHeaderListBytes = Int(clamping: value)
         case .noRFC7540Priorities:

@@ -34,6 +34,7 @@ enum HuffmanCode {
     static let symbols: [UInt16] = {
         var symbols: [UInt16] = []
         for length in minimumBits...maximumBits {
+            // fits: 257 symbols, and a byte
             for symbol in 0..<symbolCount where Int(lengths[symbol]) == length { symbols.append(UInt16(symbol)) }
         }
         return symbols
@@ -44,10 +45,10 @@ enum HuffmanCode {
         var codes = [UInt32](repeating: 0, count: symbolCount)
         var (code, length) = (UInt32(0), minimumBits)
         for symbol in symbols {
-            let bits = Int(lengths[Int(symbol)])
-            code <<= UInt32(bits - length)
+            let bits = Int(lengths[Int(symbol)])  // fits: a byte
+            code <<= UInt32(bits - length)  // fits: a code's bits, at most 30
             length = bits
-            codes[Int(symbol)] = code
+            codes[Int(symbol)] = code  // fits: 16 bits
             code += 1
         }
         return codes

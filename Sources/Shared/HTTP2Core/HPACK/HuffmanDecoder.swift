@@ -9,8 +9,9 @@ package enum HuffmanDecoder {
     private static let short: [UInt16] = {
         var table = [UInt16](repeating: 0, count: 1 << shortBits)
         for symbol in 0..<HuffmanCode.symbolCount where HuffmanCode.lengths[symbol] <= shortBits {
-            let bits = Int(HuffmanCode.lengths[symbol])
-            let first = Int(HuffmanCode.codes[symbol]) << (shortBits - bits)
+            let bits = Int(HuffmanCode.lengths[symbol])  // fits: a byte
+            let first = Int(HuffmanCode.codes[symbol]) << (shortBits - bits)  // fits: a code's bits, at most 30
+            // fits: a symbol and its bits, 9 and 4 bits
             for index in first..<first + 1 << (shortBits - bits) { table[index] = UInt16(symbol << 4 | bits) }
         }
         return table
@@ -25,7 +26,8 @@ package enum HuffmanDecoder {
         /// The symbol of the code that so many bits begin with.
         func first(_ window: Int, _ bits: Int) -> (symbol: Int, bits: Int)? {
             for symbol in 0..<HuffmanCode.endOfString {
-                let length = Int(HuffmanCode.lengths[symbol])
+                let length = Int(HuffmanCode.lengths[symbol])  // fits: a byte
+                // fits: a code's bits, at most 30
                 if length <= bits, window >> (bits - length) == Int(HuffmanCode.codes[symbol]) {
                     return (symbol, length)
                 }
@@ -36,8 +38,9 @@ package enum HuffmanDecoder {
             guard let one = first(window, pairBits) else { return 0 }
             let rest = pairBits - one.bits
             guard let two = first(window & (1 << rest - 1), rest) else {
-                return UInt32(one.symbol | 1 << 16 | one.bits << 24)
+                return UInt32(one.symbol | 1 << 16 | one.bits << 24)  // fits: a byte and some bits
             }
+            // fits: two bytes and some bits
             return UInt32(one.symbol | two.symbol << 8 | 2 << 16 | (one.bits + two.bits) << 24)
         }
     }()
@@ -58,10 +61,12 @@ package enum HuffmanDecoder {
         var lengths: [Length] = []
         var position = 0
         for bits in HuffmanCode.minimumBits...HuffmanCode.maximumBits {
-            let symbols = HuffmanCode.symbols.filter { Int(HuffmanCode.lengths[Int($0)]) == bits }
+            let symbols = HuffmanCode.symbols.filter { Int(HuffmanCode.lengths[Int($0)]) == bits }  // fits: 16 bits
             if bits > shortBits, let symbol = symbols.first {
-                let first = HuffmanCode.codes[Int(symbol)] << UInt32(32 - bits)
+                let first = HuffmanCode.codes[Int(symbol)] << UInt32(32 - bits)  // fits: a code's bits, at most 30
+                // fits: a code has at most 30 bits, and there are 257
                 let end = UInt64(first) + UInt64(symbols.count) << UInt64(32 - bits)
+                // fits: a code's bits, at most 30
                 lengths.append(Length(bits: UInt32(bits), end: end, first: first, position: position))
             }
             position += symbols.count
@@ -83,12 +88,12 @@ package enum HuffmanDecoder {
             if count < 56, input.count - next >= 8 {
                 let bytes = (63 - count) / 8
                 let read = UInt64(truncatingIfNeeded: bytes * 8)
-                bits = bits &<< read | input.uint64(at: next) &>> (64 - read)
+                bits = bits &<< read | input.uint64(at: next) &>> (64 - read)  // fits: at most 64
                 count += bytes * 8
                 next += bytes
             }
             while count < 56, next < input.count {
-                bits = bits &<< 8 | UInt64(input[next])
+                bits = bits &<< 8 | UInt64(input[next])  // fits: a byte
                 count += 8
                 next += 1
             }
@@ -112,6 +117,7 @@ package enum HuffmanDecoder {
             guard next == input.count else { continue }
             guard count > 0 else { return true }
             // The rest, and ones after it, which are the beginning of EOS.
+            // fits: a count of bits, less than 32
             let window = UInt32(truncatingIfNeeded: bits << UInt64(32 - count)) | UInt32.max >> UInt32(count)
             let (symbol, length) = code(window, short)
             // If it is shorter than a code, it is padding.
@@ -136,14 +142,14 @@ package enum HuffmanDecoder {
     /// The first symbol of 32 bits, and the length of its code.
     @inline(__always)
     private static func code(_ window: UInt32, _ short: [UInt16]) -> (symbol: Int, bits: Int) {
-        let entry = short[Int(window >> 24)]
-        return entry == 0 ? longCode(window) : (Int(entry >> 4), Int(entry & 0xf))
+        let entry = short[Int(window >> 24)]  // fits: a byte
+        return entry == 0 ? longCode(window) : (Int(entry >> 4), Int(entry & 0xf))  // fits: 16 bits
     }
 
     private static func longCode(_ window: UInt32) -> (symbol: Int, bits: Int) {
-        for length in long where UInt64(window) < length.end {
-            let distance = Int((window &- length.first) >> (32 - length.bits))
-            return (Int(HuffmanCode.symbols[length.position + distance]), Int(length.bits))
+        for length in long where UInt64(window) < length.end {  // fits: 32 bits
+            let distance = Int((window &- length.first) >> (32 - length.bits))  // fits: 32 bits
+            return (Int(HuffmanCode.symbols[length.position + distance]), Int(length.bits))  // fits: 32 bits
         }
         // The code is complete, so a length was found: the last one ends at 2^32.
         return (HuffmanCode.endOfString, HuffmanCode.maximumBits)

@@ -67,7 +67,7 @@ struct KnownFields {
     ) -> (textCount: Int, encodedCount: Int)? {
         guard place < sources.count, place < list.count else { return nil }
         let source = sources[place]
-        let (start, count) = (Int(source.start), Int(source.count))
+        let (start, count) = (Int(source.start), Int(source.count))  // fits: 16 bits each
         guard count > 0, source.table == nil || source.table == table else { return nil }
         if same.distance != offset - start || same.end < start + count {
             let compared = start..<min(block.count, start + max(count, Self.maxLookAhead))

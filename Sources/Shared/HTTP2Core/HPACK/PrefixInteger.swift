@@ -10,9 +10,9 @@ enum PrefixInteger {
         guard offset < block.count else { throw truncated }
         let mask = UInt8(1) << prefix &- 1
         // 64 bits, also where `Int` has 32.
-        var number = UInt64(block[offset] & mask)
+        var number = UInt64(block[offset] & mask)  // fits: a byte
         offset += 1
-        guard number == UInt64(mask) else { return Int(clamping: number) }
+        guard number == UInt64(mask) else { return Int(clamping: number) }  // fits: a byte
         var shift = 0
         while true {
             guard offset < block.count else { throw truncated }
@@ -21,7 +21,7 @@ enum PrefixInteger {
             }
             let byte = block[offset]
             offset += 1
-            number += UInt64(byte & 0x7f) << shift
+            number += UInt64(byte & 0x7f) << shift  // fits: seven bits, shifted by maximumShift at most
             shift += 7
             if byte & 0x80 == 0 { return Int(clamping: number) }
         }
@@ -37,12 +37,12 @@ enum PrefixInteger {
     ///   - pattern: the bits before the prefix.
     static func write(_ number: Int, prefix: UInt8, pattern: UInt8, to output: inout [UInt8]) {
         let mask = UInt8(1) << prefix &- 1
-        guard number >= Int(mask) else {
+        guard number >= Int(mask) else {  // fits: a byte
             output.append(pattern | UInt8(truncatingIfNeeded: number))
             return
         }
         output.append(pattern | mask)
-        var rest = number - Int(mask)
+        var rest = number - Int(mask)  // fits: a byte, and the number is not less
         while rest >= 0x80 {
             output.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7

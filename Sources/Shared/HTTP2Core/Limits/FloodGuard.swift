@@ -80,6 +80,7 @@ struct FloodGuard {
     }
 
     mutating func countIgnored(_ bytes: Int, at now: UInt64) throws(Fault) {
+        // fits: not negative
         guard ignoredBytes.admits(limits.ignoredBytes, at: now, weight: UInt64(max(0, bytes))) else {
             throw Fault(flood: .ignoredBytes)
         }

@@ -16,7 +16,7 @@ enum FieldCharacters {
     private static func mask(_ characters: StaticString, from first: UInt8) -> UInt64 {
         var bytes: [UInt8] = []
         bytes.append(literal: characters)
-        return bytes.reduce(0) { $0 | 1 << UInt64($1 - first) }
+        return bytes.reduce(0) { $0 | 1 << UInt64($1 - first) }  // fits: characters of ours, from `first` on
     }
 
     /// Whether all bytes of a regular field's name are allowed.
@@ -55,7 +55,7 @@ enum FieldCharacters {
         for index in text.indices {
             let byte = text[index]
             let bits = byte < 64 ? low : byte < 128 ? high : 0
-            if bits >> UInt64(byte & 63) & 1 == 0 { return false }
+            if bits >> UInt64(byte & 63) & 1 == 0 { return false }  // fits: less than 64
         }
         return true
     }

@@ -141,7 +141,7 @@ struct MessageRules {
             throw Self.malformed("RFC 9113, 8.3.2", ":status is not a number of three digits")
         }
         guard number != 101 else { throw Self.malformed("RFC 9113, 8.6", ":status is 101") }
-        status = Int(number)
+        status = Int(number)  // fits: three digits
     }
 
     // MARK: Regular fields
@@ -189,7 +189,7 @@ struct MessageRules {
         for index in text.indices {
             let digit = text[index] &- UInt8(ascii: "0")
             guard digit <= 9 else { return nil }
-            number = number * 10 + UInt64(digit)
+            number = number * 10 + UInt64(digit)  // fits: at most 19 digits
         }
         return number
     }

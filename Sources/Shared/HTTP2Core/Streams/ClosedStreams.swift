@@ -27,9 +27,9 @@ struct ClosedStreams {
     /// - Parameter last: the highest stream that it had opened before.
     mutating func opened(_ stream: StreamID, after last: StreamID) {
         // The first stream of a client is 1.
-        let next = last == .connection ? 1 : last.rawValue + 2
+        let next = last == .connection ? 1 : last.rawValue + 2  // fits: 31 bits
         guard stream.rawValue > next, gaps.count < Self.maxGaps else { return }
-        gaps.append((StreamID(next), StreamID(stream.rawValue - 2)))
+        gaps.append((StreamID(next), StreamID(stream.rawValue - 2)))  // fits: greater than next, which is at least 1
     }
 
     /// Whether frames of a closed stream may have been under way when we reset it.

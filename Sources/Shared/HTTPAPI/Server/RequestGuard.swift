@@ -147,7 +147,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         guard let began else { return }
         // A large import takes longer than any fixed time, so each part of a body allows more time.
         let seconds = limits.bodyBytesPerSecond.map { min(arrived / max(1, $0), 1_000_000_000) } ?? 0
-        let latest = began + limits.request + .seconds(Int64(seconds))
+        let latest = began + limits.request + .seconds(Int64(seconds))  // fits: at most a thousand million
         guard context.eventLoop.now >= latest else { return schedule(at: latest, context) }
         let pace = limits.bodyBytesPerSecond.map { ", with at least \($0) bytes a second" } ?? ""
         refuse(

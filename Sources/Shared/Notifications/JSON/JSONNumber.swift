@@ -49,7 +49,7 @@ public struct JSONNumber: Sendable {
             exponent <= 19 - digits.count
         else { return nil }
         let text = String(decoding: digits, as: UTF8.self) + String(repeating: "0", count: exponent)
-        return Int64((isNegative ? "-" : "") + (text.isEmpty ? "0" : text))
+        return Int64((isNegative ? "-" : "") + (text.isEmpty ? "0" : text))  // fits: nil if it does not
     }
 }
 
@@ -128,7 +128,7 @@ extension JSONNumber: Hashable, CustomStringConvertible, ExpressibleByIntegerLit
         guard !significant.isEmpty else { return .number(isNegative: false, digits: [], exponent: 0) }
         // The digits are part of a text, so their numbers are far from the limits of an `Int`.
         let shift = zeros - fraction
-        guard let power = exponent.isEmpty ? 0 : Int(exponent),
+        guard let power = exponent.isEmpty ? 0 : Int(exponent),  // fits: nil if it does not
             case (let sum, false) = power.addingReportingOverflow(shift)
         else { return .beyond(digits) }
         return .number(isNegative: isNegative, digits: significant, exponent: sum)

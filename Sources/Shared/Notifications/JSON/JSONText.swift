@@ -44,8 +44,8 @@ enum JSONText {
         // bytes.
         func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
         let controls = (word &- ones &* 0x20) & ~word & tops
-        let quotationMarks = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
-        let escapes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\\")))
+        let quotationMarks = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))  // fits: a byte
+        let escapes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\\")))  // fits: a byte
         let marks = word & tops | controls | quotationMarks | escapes
         return marks.trailingZeroBitCount / 8
     }
@@ -99,7 +99,7 @@ enum JSONText {
         }
         guard byte(text, index + 1) == UInt8(ascii: "u"), let value = codeUnit(text, index + 2) else { return nil }
         index += 6
-        return value < 0x80 ? UInt8(value) : nil
+        return value < 0x80 ? UInt8(value) : nil  // fits: less than 0x80
     }
 
     /// The characters of a string with escapes resolved. Half a character, such as an emoji that was cut in the middle,
@@ -151,7 +151,7 @@ enum JSONText {
         var value: UInt32 = 0
         for position in start..<(start + 4) {
             guard let digit = Hexadecimal.value(of: text[position]) else { return nil }
-            value = value << 4 | UInt32(digit)
+            value = value << 4 | UInt32(digit)  // fits: a digit
         }
         return value
     }

@@ -18,7 +18,7 @@ public enum JSONValue: Sendable {
     case object(JSONMembers)
 
     /// A number that fits into 64 bits.
-    public static func integer(_ value: Int) -> JSONValue { .integer(Int64(value)) }
+    public static func integer(_ value: Int) -> JSONValue { .integer(Int64(value)) }  // fits: Int has 64 bits
 
     /// A number. JSON cannot write one that is infinite or NaN: its text is null, and a payload with it is refused.
     public static func number(_ value: Double) -> JSONValue {

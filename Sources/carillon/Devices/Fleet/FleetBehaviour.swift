@@ -16,7 +16,7 @@ struct FleetBehaviour: Sendable {
 
     /// The devices that are offline at the start.
     mutating func offline(of count: Int) -> Set<Int> {
-        let number = Int((Double(count) * offlineShare).rounded())
+        let number = Int((Double(count) * offlineShare).rounded())  // fits: a share from 0 to 1
         return Set((0..<count).shuffled(using: &random).prefix(number))
     }
 

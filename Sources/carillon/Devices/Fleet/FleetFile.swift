@@ -36,7 +36,7 @@ final class FleetFile: Sendable {
     /// The byte ranges of the identities, in order.
     func places() throws -> [Range<Int>] {
         let starts = try starts()
-        let end = Int(lseek(descriptor, 0, SEEK_END))
+        let end = Int(lseek(descriptor, 0, SEEK_END))  // fits: off_t
         return zip(starts, starts.dropFirst() + [end]).map { $0..<$1 }
     }
 
@@ -61,7 +61,7 @@ final class FleetFile: Sendable {
             guard let base = bytes.baseAddress, let first = text.first else { return [] }
             var (positions, next) = ([Int](), 0)
             while bytes.count - next >= text.count,
-                let found = memchr(base + next, Int32(first), bytes.count - next - text.count + 1)
+                let found = memchr(base + next, Int32(first), bytes.count - next - text.count + 1)  // fits: a byte
             {
                 let position = UnsafeRawPointer(found) - base
                 let isWhole = memcmp(base + position, text, text.count) == 0
@@ -91,7 +91,7 @@ final class FleetFile: Sendable {
     /// Appends identities.
     /// - Returns: their byte ranges.
     func append(_ identities: [DeviceIdentity]) throws -> [Range<Int>] {
-        var end = Int(lseek(descriptor, 0, SEEK_END))
+        var end = Int(lseek(descriptor, 0, SEEK_END))  // fits: off_t
         var bytes: [UInt8] = []
         var places: [Range<Int>] = []
         for identity in identities {

@@ -49,8 +49,8 @@ final class FleetTotals: DeviceObserver {
     /// of notifications and not of requests.
     func acknowledged(_ count: Int, after time: TimeAmount) {
         state.withLock {
-            $0.counts.acknowledged += UInt64(count)
-            Self.record(.nanoseconds(time.nanoseconds), count: UInt64(count), in: &$0.acknowledgement)
+            $0.counts.acknowledged += UInt64(count)  // fits: a count
+            Self.record(.nanoseconds(time.nanoseconds), count: UInt64(count), in: &$0.acknowledgement)  // fits: a count
         }
     }
 
@@ -58,7 +58,7 @@ final class FleetTotals: DeviceObserver {
 
     private static func record(_ time: Duration, count: UInt64 = 1, in histogram: inout Histogram<UInt64>) {
         // The clocks of two machines may differ, so a negative time counts as zero.
-        let microseconds = UInt64(max(0, time / .microseconds(1)))
+        let microseconds = UInt64(max(0, time / .microseconds(1)))  // fits: an Int64 of nanoseconds, in microseconds
         _ = histogram.record(min(microseconds, longest), count: count)
     }
 

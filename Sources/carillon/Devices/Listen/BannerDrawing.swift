@@ -70,7 +70,7 @@ struct BannerDrawing {
 
     private func keys(_ shown: ShownNotification) -> String {
         let actions = shown.actions.prefix(ListenKey.maximumActions).enumerated()
-            .map { "[\($0.offset + 1)] \($0.element.title)" }
+            .map { "[\($0.offset + 1)] \($0.element.title)" }  // fits: an index
         // An alert has two buttons, which the Guide names (Table 9-2, `action-loc-key`).
         let (open, close) = shown.style == .alert ? ("View", "Close") : ("open", "dismiss")
         return (actions + ["[o] \(shown.content.actionTitle ?? open)", "[d] \(close)"]).joined(separator: "  ")

@@ -42,7 +42,7 @@ enum ListenKey: Hashable {
         case UInt8(ascii: "B"): self = .toggle(.badge)
         case UInt8(ascii: "q"): self = .quit
         case UInt8(ascii: "1")...UInt8(ascii: "9"):
-            let index = Int(key - UInt8(ascii: "1"))
+            let index = Int(key - UInt8(ascii: "1"))  // fits: a digit from 1 to 9
             guard actions.indices.contains(index) else { return nil }
             self = .respond(.action(actions[index].id))
         default: return nil

@@ -13,7 +13,7 @@ enum Terminal {
     static var columns: Int {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
+        return Int(size.ws_col)  // fits: 16 bits
     }
 
     /// Makes the terminal deliver each key at once, without showing it. The result is for ``restore(_:)``, which ends

@@ -1,4 +1,5 @@
 import CommonTesting
+import Credentials
 import Crypto
 import Foundation
 import HTTP2

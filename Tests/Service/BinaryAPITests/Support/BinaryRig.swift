@@ -1,6 +1,7 @@
 import CommonTesting
 import BinaryAPI
 import Connections
+import Credentials
 import Crypto
 import Delivery
 import DeliveryTesting

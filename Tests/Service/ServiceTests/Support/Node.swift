@@ -1,6 +1,7 @@
 import CommonTesting
 import Connections
 import Courier
+import Credentials
 import Crypto
 import Delivery
 import DeliveryTesting

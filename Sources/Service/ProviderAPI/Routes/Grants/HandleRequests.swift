@@ -1,4 +1,5 @@
 import Connections
+import Credentials
 import Crypto
 import Delivery
 import Notifications
