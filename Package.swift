@@ -44,8 +44,6 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift", condition: service)
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
-let hummingbirdHTTP2: Target.Dependency = .product(
-    name: "HummingbirdHTTP2", package: "hummingbird", condition: service)
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
 let nioHTTPTypesHTTP1: Target.Dependency = .product(
     name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras", condition: service)
@@ -112,7 +110,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.44.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
@@ -176,6 +173,12 @@ let package = Package(
                 "Notifications", "Storage", nioCore, nioHTTPTypes, nioHTTPTypesHTTP1, logging, httpTypes, hummingbird,
                 hummingbirdCore, .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
+        module(
+            "Sources/Shared/HTTPAPIOverHTTP2",
+            [
+                "Connections", "HTTP2", "HTTPAPI", nioCore, nioTLS, nioSSL, logging, httpTypes, hummingbird,
+                hummingbirdCore,
+            ]),
         // MARK: Sources/Databases: What the stores of both servers and of the agent share.
         module("Sources/Databases/SQLSupport", ["Notifications", "Storage"]),
         module("Sources/Databases/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
@@ -233,9 +236,8 @@ let package = Package(
             "Sources/Service/WebPush",
             [
                 "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "Matching", "Connections",
-                "HTTPAPI", nioCore,
-                nioPosix, nioSSL, crypto, deque, logging, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: service),
+                "HTTP2", "HTTPAPI",
+                "HTTPAPIOverHTTP2", nioCore, nioPosix, nioSSL, crypto, deque, logging, httpTypes, hummingbird,
             ]),
         module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
         module(
@@ -286,10 +288,10 @@ let package = Package(
         module(
             "Sources/ProviderServer/ProviderServer",
             [
-                "Rates", "Notifications", "Storage", "Credentials", "Connections", "Console", "HTTPAPI", "PrivateFiles",
-                "CampaignStore",
+                "Rates", "Notifications", "Storage", "Credentials", "Connections", "Console", "HTTPAPI",
+                "HTTPAPIOverHTTP2", "PrivateFiles", "CampaignStore",
                 "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
-                httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                httpTypes, httpClient, hummingbird, hummingbirdCore,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + [postgresClient] + postgresCampaignStore, resources: [.embedInCode("Console/Files")]),
         module(
@@ -395,6 +397,12 @@ let package = Package(
                 "Notifications", "HTTPAPI", nioCore, nioEmbedded, httpTypes, nioHTTPTypes, nioHTTPTypesHTTP1,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
+        tests(
+            "Tests/Shared/HTTPAPIOverHTTP2Tests",
+            [
+                "Notifications", "Trust", "Connections", "HTTP2", "HTTPAPI", "HTTPAPIOverHTTP2", "ServiceTesting",
+                "CommonTesting", nioCore, nioPosix, nioSSL, logging, httpTypes, hummingbird, hummingbirdCore,
+            ]),
         // MARK: Tests/Databases
         tests("Tests/Databases/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
         // MARK: Tests/Agent
@@ -451,9 +459,9 @@ let package = Package(
         tests(
             "Tests/Service/WebPushTests",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "WebPush",
-                "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting",
-                "WebPushEncryption", nioCore, nioSSL, crypto, httpTypes, httpClient, logging,
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTPAPI", "HTTPAPIOverHTTP2",
+                "WebPush", "ProviderAPI", "Management", "Service", "ServiceTesting", "ProviderTesting", "CommonTesting",
+                "WebPushEncryption", nioCore, nioPosix, nioSSL, crypto, httpTypes, httpClient, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
@@ -509,8 +517,8 @@ let package = Package(
         tests(
             "Tests/ProviderServer/ProviderServerTests",
             [
-                "Rates", "Notifications", "Storage", "SQLSupport", "Delivery", "HTTPAPI", "Management", "CampaignStore",
-                "ProviderServer",
+                "Rates", "Notifications", "Storage", "SQLSupport", "Delivery", "HTTP2", "HTTPAPI", "Management",
+                "CampaignStore", "ProviderServer",
                 "Service",
                 "ServiceTesting", "Trust", "APNSProvider", "ProviderTesting", "CommonTesting", "CFaultyDisk", nioCore,
                 nioPosix, nioEmbedded, nioSSL, crypto, cryptoExtras, logging, inMemoryLogging, lifecycle, httpTypes,

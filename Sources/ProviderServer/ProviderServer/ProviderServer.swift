@@ -5,13 +5,14 @@ import Console
 import Credentials
 import Foundation
 import HTTPAPI
+import HTTPAPIOverHTTP2
 import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
 package import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Notifications
 import PrivateFiles
 import ServiceLifecycle
 
@@ -70,7 +71,7 @@ package final class ProviderServer: Service {
     package static func lockFile(in folder: String) -> String { FolderLock.fileOfProviderServer(in: folder) }
 
     private let settings: Settings
-    private let tls: TLSConfiguration?
+    private let tls: NIOSSLContext?
     private let lock: FolderLock
     private let opened: CampaignStoreChoice.Opened
     private let campaigns: CampaignScheduler
@@ -134,18 +135,15 @@ package final class ProviderServer: Service {
         cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
     }
 
-    /// The protocols of the listener with TLS, as Hummingbird serves them.
-    private static let protocols = ["h2", "http/1.1"]
-
-    private static func tls(certificate: String, key: String) throws -> TLSConfiguration {
+    private static func tls(certificate: String, key: String) throws -> NIOSSLContext {
         do {
             let contents = { (file: String) in try PEM(Data(contentsOf: URL(fileURLWithPath: file))) }
             let tls = ListenerTLS.configuration(
                 chain: try contents(certificate).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) },
-                key: try NIOSSLPrivateKey(bytes: contents(key).privateKey, format: .der), protocols: protocols)
+                key: try NIOSSLPrivateKey(bytes: contents(key).privateKey, format: .der),
+                protocols: NegotiatedChannel.protocols)
             // BoringSSL checks that the key belongs to the certificate when it has both.
-            _ = try NIOSSLContext(configuration: tls)
-            return tls
+            return try NIOSSLContext(configuration: tls)
         } catch {
             let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
             throw ProviderServerError(
@@ -167,9 +165,10 @@ package final class ProviderServer: Service {
     package func run() async throws {
         let scheme = settings.tls == nil ? "http" : "https"
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        let responder = api.allRoutes().buildResponder()
         let application = Application(
-            router: api.allRoutes(),
-            server: server(),
+            responder: responder,
+            server: server(responder),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(settings.openConnections)),
@@ -238,7 +237,7 @@ package final class ProviderServer: Service {
         return logger
     }
 
-    private func server() -> HTTPServerBuilder {
+    private func server(_ responder: some HTTPResponder<BasicRequestContext>) -> HTTPServerBuilder {
         let limits = RequestLimits(
             request: settings.requestTimeout, bodyBytesPerSecond: ProviderServerLimits.bodyBytesPerSecond,
             answer: settings.requestTimeout)
@@ -254,17 +253,24 @@ package final class ProviderServer: Service {
             first: idle, idle: idle, ending: settings.endTimeout,
             idleEnding: min(settings.endTimeout, ProviderServerLimits.idleMargin))
         guard let tls else {
-            return HTTPServerBuilder { responder in
-                GuardedChannel(base: HTTP1Channel(responder: responder, configuration: http), times: times)
+            return HTTPServerBuilder { respond in
+                GuardedChannel(base: HTTP1Channel(responder: respond, configuration: http), times: times)
             }
         }
-        return HTTPServerBuilder { responder in
-            let channel = try HTTP2UpgradeChannel(
-                tlsConfiguration: tls,
-                configuration: .init(idleTimeout: Duration(self.settings.idleTimeout), streamConfiguration: http),
-                responder: responder)
-            return GuardedChannel(base: channel, times: times) {
-                try ClientHelloCheck.add(to: $0, protocols: Self.protocols)
+        let (logger, idleTimeout) = (quiet, settings.idleTimeout)
+        return HTTPServerBuilder { respond in
+            NegotiatedChannel(
+                tls: tls, http1: HTTP1Channel(responder: respond, configuration: http),
+                rules: RequestConnection.Rules(limits, idle: idleTimeout), times: times
+            ) { rule in
+                log.malformedRequest(peer: nil) { rule }
+            } respond: { request, channel in
+                let context = BasicRequestContext(
+                    source: ApplicationRequestContextSource(channel: channel, logger: logger))
+                var response = try await responder.respond(to: request, context: context)
+                // Hummingbird adds it to the answers over HTTP/1.1.
+                response.headers[.date] = HTTPDate.text(of: ProviderClock.system.now())
+                return response
             }
         }
     }

@@ -26,7 +26,7 @@ package final class WebPushAPI: Sendable {
     /// Nil until the listener has its address.
     private let place = Mutex<Place?>(nil)
     let environments: Set<Environment>
-    private let subscriptions: any WebPushSubscriptions
+    private let lookUps: SubscriptionLookUps
     let accounts: any Accounts
     private let delivery: Delivery
     private let seal: CredentialSeal
@@ -67,7 +67,9 @@ package final class WebPushAPI: Sendable {
         verifying: @escaping @Sendable () -> Void = {},
     ) {
         self.environments = Set(environments)
-        self.subscriptions = subscriptions
+        lookUps = SubscriptionLookUps { digests throws(StoreError) in
+            try await subscriptions.subscriptions(with: digests)
+        }
         self.accounts = accounts
         self.delivery = delivery
         self.seal = seal
@@ -285,7 +287,7 @@ package final class WebPushAPI: Sendable {
         guard accounts.isCurrent else { throw Self.refusal(.accountsNotCurrent) }
         do throws(StoreError) {
             let digest = EndpointKey.digest(of: id)
-            if let found = try await subscriptions.subscriptions(with: [digest]).first.flatMap(\.self) {
+            if let found = try await lookUps.subscription(with: digest) {
                 if environments.contains(found.destination.environment) { return .device(found) }
             } else if let found = try await phones?.find(digest) {
                 if environments.contains(found.handle.environment) { return .phone(found) }

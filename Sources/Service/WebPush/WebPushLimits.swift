@@ -46,6 +46,13 @@ package struct WebPushLimits: Sendable, Hashable {
     static let connections = ConnectionGuard.Times(
         first: .seconds(10), idle: .minutes(2), ending: .seconds(10), idleEnding: .seconds(1))
 
+    /// How much longer a connection over HTTP/2 may be idle, so that a client that behaves well reads GOAWAY before the end.
+    static let idleMargin = TimeAmount.seconds(1)
+
+    /// How many bytes of a request's body may come over HTTP/2 before they are read: four messages. A client that has shown no
+    /// credential may open 100 requests.
+    static let windowBytes = 16_384
+
     /// How long a browser may remember that any page may send, in seconds: the longest that browsers allow.
     static let preflightSeconds = 86_400
 

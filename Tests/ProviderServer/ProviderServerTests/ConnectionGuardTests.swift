@@ -9,7 +9,6 @@ import NIOPosix
 import NIOSSL
 import Notifications
 import Testing
-import Trust
 
 @testable import ProviderServer
 @testable import ServiceTesting
@@ -19,40 +18,8 @@ import Trust
     /// The beginning of an HTTP/2 connection: the preface and empty SETTINGS (RFC 9113, 3.4).
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
-    /// Makes a certificate in the folder, and returns the settings for it and the file of its authority.
-    private static func makeTLS(_ folder: String) throws -> (tls: (certificate: String, key: String), authority: String)
-    {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        var generator = SystemRandomNumberGenerator()
-        let now = Date().timeIntervalSince1970
-        let authority = try CertificateAuthority.create(now: now, using: &generator)
-        let issued = try authority.issueServerCertificate(names: [], now: now, using: &generator)
-        let files = [
-            ("/server.pem", issued.chainPEM), ("/server.key", issued.keyPEM ?? ""), ("/root.pem", authority.rootPEM),
-        ]
-        for (name, text) in files { try text.write(toFile: folder + name, atomically: true, encoding: .utf8) }
-        return ((folder + "/server.pem", folder + "/server.key"), folder + "/root.pem")
-    }
-
-    private static func withTLS(
-        _ change: (inout ProviderServer.Settings) -> Void,
-        _ body: (_ provider: TestProvider, _ port: Int, _ authority: String) async throws -> Void,
-    ) async throws {
-        try await TestProvider.withFolder { folder in
-            let (tls, authority) = try makeTLS(folder + "-tls")
-            try await TestProvider.run(folder: folder) {
-                $0.tls = tls
-                change(&$0)
-            } _: { provider in
-                let port = try required(provider.url.split(separator: ":").last.flatMap { Int($0) })
-                try await body(provider, port, authority)
-            }
-            try FileManager.default.removeItem(atPath: folder + "-tls")
-        }
-    }
-
     @Test func `A client that never begins TLS, or that answers no PING, loses its connection`() async throws {
-        try await Self.withTLS {
+        try await TestProvider.runWithTLS {
             $0.idleTimeout = .seconds(1)
         } _: { provider, port, authority in
             let silent = try await RawClient.connect(provider)
@@ -67,7 +34,7 @@ import Trust
     }
 
     @Test func `Connections without a request do not keep the server from ending`() async throws {
-        try await Self.withTLS {
+        try await TestProvider.runWithTLS {
             $0.endTimeout = .seconds(1)
         } _: { provider, port, authority in
             _ = try await RawClient.connect(provider)
@@ -214,7 +181,7 @@ import Trust
         let time = PatientClock()
         let (service, accepted) = try await Self.makeSilentServer()
         let port = try required(service.localAddress?.port)
-        try await Self.withTLS {
+        try await TestProvider.runWithTLS {
             $0.idleTimeout = .seconds(1)
             $0.clock = time.clock
             // At its end, the server waits for the notification until then.

@@ -1,3 +1,4 @@
+import HTTPAPI
 import NIOHTTP1
 import Notifications
 import Rates
@@ -41,6 +42,47 @@ struct StrangeRequestTests {
             #expect(await broken == false)
             #expect(try await last.status == 201)
             #expect(try await connection.send(message(service)).status == 201)
+            #expect(try await service.test.metric(Self.malformed) == 1)
+            await connection.close()
+        }
+    }
+
+    private static let malformed = #"carillon_malformed_requests_total{listener="web push"}"#
+
+    @Test func `A page can read over HTTP 2 why its fields or its host are refused, and the connection goes on`()
+        async throws
+    {
+        try await PushedService.run { service in
+            let connection = try await connect(service)
+            var long = message(service)
+            long.headers.append(("x", String(repeating: "a", count: RequestLimits.headerBytes)))
+            var elsewhere = message(service)
+            elsewhere.headers.append(("host", "elsewhere"))
+            let refused = try await connection.send(long)
+            #expect(refused.status == 431 && refused["access-control-allow-origin"] == "*")
+            #expect(await Self.isAnswered(elsewhere, over: connection) == false)
+            #expect(try await service.test.metric(Self.malformed) == 1)
+            #expect(try await connection.send(message(service)).status == 201)
+            await connection.close()
+        }
+    }
+
+    @Test func `A client may have 100 requests open`() async throws {
+        try await PushedService.run { service in
+            let connection = try await connect(service)
+            try await connection.announced(100)
+            await connection.close()
+        }
+    }
+
+    @Test func `A body that is too large is 413 before its end`() async throws {
+        try await PushedService.run { service in
+            let connection = try await connect(service)
+            var large = message(service)
+            large.body = [UInt8](repeating: 1, count: 4_097)
+            #expect(try await connection.send(large, ends: false).status == 413)
+            large.body?.removeLast()
+            #expect(try await connection.send(large).status == 201)
             await connection.close()
         }
     }

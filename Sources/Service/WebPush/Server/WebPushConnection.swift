@@ -1,22 +1,25 @@
 import Connections
+import HTTP2
 import HTTPAPI
+import HTTPAPIOverHTTP2
 import Hummingbird
-import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
 import Matching
 import NIOCore
 
-/// One connection of a sender. ``ConnectionGuard`` and ``RequestGuard`` close it if its client is too slow. Confined to the
-/// connection's event loop.
+/// One connection of a sender. ``ConnectionGuard`` closes it if it has no request for too long. ``RequestGuard``, or
+/// ``RequestConnection`` with HTTP/2, refuses slow requests. Confined to the connection's event loop.
 final class WebPushConnection: ServedConnection {
     private let api: WebPushAPI
     private let accepted: AcceptedConnection
     private let sender: Sender
     private let isHTTP2: Bool
+    private let rules: RequestConnection.Rules
     private let tasks: ConnectionTasks
     private let logger: Logger
-    private let connection = ConnectionGuard(WebPushLimits.connections)
+    private let connection: ConnectionGuard
+    /// The session of HTTP/2.
+    private var session: ServedSession?
     /// The timers of the requests that a rehearsal lets wait.
     private var held: [Int: Scheduled<Void>] = [:]
     private var lastHeld = 0
@@ -26,9 +29,15 @@ final class WebPushConnection: ServedConnection {
         _ accepted: AcceptedConnection,
         _ sender: Sender,
         isHTTP2: Bool,
+        _ rules: RequestConnection.Rules,
         _ tasks: ConnectionTasks,
         _ logger: Logger,
     ) {
+        var times = WebPushLimits.connections
+        // The session ends an idle connection with GOAWAY before the guard closes it.
+        if isHTTP2 { times.idle = times.idle + WebPushLimits.idleMargin }
+        connection = ConnectionGuard(times)
+        self.rules = rules
         self.api = api
         self.accepted = accepted
         self.sender = sender
@@ -42,37 +51,40 @@ final class WebPushConnection: ServedConnection {
     var hasShownTrust: Bool { sender.isNamedByField }
 
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
+        if isHTTP2 { try addSession(to: pipeline, before: last) } else { try addHTTP1(to: pipeline) }
+    }
+
+    private func addHTTP1(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         try pipeline.addHandler(connection)
         let bound = NIOLoopBound(accepted, eventLoop: accepted.channel.eventLoop)
-        let makeGuard = { @Sendable in
-            RequestGuard(WebPushLimits.requests, fields: WebPushAnswer.fields) { problem in
-                bound.value.malformedRequest(problem.detail)
-            }
+        let requests = RequestGuard(WebPushLimits.requests, fields: WebPushAnswer.fields) { problem in
+            bound.value.malformedRequest(problem.detail)
         }
+        let respond = responder()
+        _ = tasks.serve(accepted.channel, requests, logger) { request, _ in await respond(request) }
+    }
+
+    private func addSession(
+        to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler
+    ) throws {
+        try pipeline.addHandler(connection, position: .before(last))
+        let requests = RequestConnection(
+            rules, connection, on: accepted.channel.eventLoop,
+            whenMalformed: { [accepted] problem in accepted.malformedRequest(problem.detail) }, respond: responder())
+        let session = ServedSession(
+            accepted, configuration: RequestConnection.configuration(windowBytes: WebPushLimits.windowBytes),
+            connection: requests)
+        self.session = session
+        try session.addHandlers(to: pipeline, before: last)
+    }
+
+    /// Answers the requests of this connection.
+    private func responder() -> @Sendable (Request) async -> Response {
         let link = link
-        let respond = { @Sendable [api, sender] (request: Request) async -> Response in
+        return { [api, sender] request in
             var link = link
             link.mayUseUnknown = sender.isNear(request.headers, or: api.acceptAnyFrom)
             return await api.respond(to: request, from: sender.address(of: request.headers), on: link)
-        }
-        guard isHTTP2 else {
-            _ = tasks.serve(accepted.channel, makeGuard(), logger) { request, _ in await respond(request) }
-            return
-        }
-        let streams = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [makeGuard()], httpDecoderConfiguration: RequestLimits.decoder)
-        let http = HTTP2Channel(
-            responder: { request, writer, _ in
-                let response = await respond(request)
-                try await writer.write(response: response.head, body: response.body)
-            }, configuration: .init(streamConfiguration: streams))
-        _ = http.setup(channel: accepted.channel, logger: logger).assumeIsolated().flatMapThrowing {
-            [tasks, logger] value in
-            let errors = StreamErrors {
-                bound.value.malformedRequest("A request over HTTP/2 is malformed (RFC 9113, 8.1.1).")
-            }
-            try errors.add(to: bound.value.channel.pipeline.syncOperations)
-            tasks.add { await http.handle(value: value, logger: logger) }
         }
     }
 
@@ -108,19 +120,21 @@ final class WebPushConnection: ServedConnection {
         for timer in Array(held.values) { timer.cancel() }
     }
 
-    func tick(now: NIODeadline) {}
+    var hasBegun: Bool { session?.hasBegun ?? true }
+
+    func tick(now: NIODeadline) { session?.tick(now: now) }
 
     func drain() {
         releaseHeld()
-        // The manager of HTTP/2 sends GOAWAY at this event.
-        if isHTTP2 {
-            accepted.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-        } else {
-            connection.end()
-        }
+        connection.end()
+        session?.drain()
     }
 
-    func abandon() { close() }
+    func abandon() {
+        if let session { session.abandon() } else { close() }
+    }
 
     func close() { accepted.channel.close(promise: nil) }
+
+    func ended() -> EventLoopFuture<Void>? { session?.ended() }
 }

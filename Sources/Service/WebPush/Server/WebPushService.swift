@@ -1,5 +1,6 @@
 import Connections
 import HTTPAPI
+import HTTPAPIOverHTTP2
 import Logging
 import NIOCore
 
@@ -17,12 +18,16 @@ final class WebPushService: ConnectionService {
 
     private let api: WebPushAPI
     private let way: Way
+    private let rules: RequestConnection.Rules
     private let tasks: ConnectionTasks
     private let logger: Logger
 
-    init(_ api: WebPushAPI, _ way: Way, _ tasks: ConnectionTasks, _ logger: Logger) {
+    init(
+        _ api: WebPushAPI, _ way: Way, _ rules: RequestConnection.Rules, _ tasks: ConnectionTasks, _ logger: Logger
+    ) {
         self.api = api
         self.way = way
+        self.rules = rules
         self.tasks = tasks
         self.logger = logger
     }
@@ -37,7 +42,7 @@ final class WebPushService: ConnectionService {
             return WebPushConnection(
                 api, accepted,
                 Sender(address: accepted.remote, isNamedByField: false, connection: number, isNear: isNear),
-                isHTTP2: isHTTP2, tasks, logger)
+                isHTTP2: isHTTP2, rules, tasks, logger)
         case .proxied(let proxies):
             // The connection itself has to come from a proxy. The client that a PROXY header names may be anywhere.
             guard let remote = accepted.channel.remoteAddress,
@@ -50,7 +55,7 @@ final class WebPushService: ConnectionService {
             // A PROXY header counts more than the request's field.
             let sender = Sender(
                 address: accepted.remote, isNamedByField: accepted.isDirect, connection: number, isNear: isNear)
-            return WebPushConnection(api, accepted, sender, isHTTP2: false, tasks, logger)
+            return WebPushConnection(api, accepted, sender, isHTTP2: false, rules, tasks, logger)
         }
     }
 }

@@ -48,21 +48,26 @@ package protocol HTTP2Connection: HTTP2Application {
     /// The time for finishing is over. The connection is closed after the bytes that this method writes have been sent.
     /// On the connection's event loop.
     func abandon()
+
+    /// What is still at work for requests when the session has closed; nil if nothing is. The listener waits for it.
+    var remainingWork: EventLoopFuture<Void>? { get }
 }
 
 extension HTTP2Connection {
     package var isSuspect: Bool { false }
     package var hasShownTrust: Bool { false }
     package func abandon() {}
+    package var remainingWork: EventLoopFuture<Void>? { nil }
 }
 
 /// A session and its application, as the listener's handler sees them.
-private final class ServedSession: ServedConnection {
+package final class ServedSession: ServedConnection {
     private let accepted: AcceptedConnection
     private let session: HTTP2Session
     private var connection: (any HTTP2Connection)?
+    private var remainingWork: EventLoopFuture<Void>?
 
-    init(_ accepted: AcceptedConnection, configuration: HTTP2Configuration, connection: any HTTP2Connection) {
+    package init(_ accepted: AcceptedConnection, configuration: HTTP2Configuration, connection: any HTTP2Connection) {
         self.accepted = accepted
         self.connection = connection
         session = HTTP2Session(role: .server, configuration: configuration, application: connection)
@@ -77,31 +82,33 @@ private final class ServedSession: ServedConnection {
         }
     }
 
-    func addHandlers(
+    package func addHandlers(
         to pipeline: ChannelPipeline.SynchronousOperations,
         before last: any ChannelHandler,
     ) throws {
         try pipeline.addHandler(session, position: .before(last))
     }
 
-    var hasBegun: Bool { session.hasReceivedPreface }
-    var hasShownTrust: Bool { connection?.hasShownTrust ?? false }
+    package var hasBegun: Bool { session.hasReceivedPreface }
+    package var hasShownTrust: Bool { connection?.hasShownTrust ?? false }
 
-    func tick(now: NIODeadline) {
+    package func tick(now: NIODeadline) {
         connection?.tick(now: now)
         session.releaseMemoryIfIdle()
     }
 
-    func drain() {
+    package func drain() {
         if let connection { connection.drain() } else { close() }
     }
 
-    func abandon() {
+    package func abandon() {
         connection?.abandon()
         session.close()
     }
 
-    func close() { accepted.channel.close(promise: nil) }
+    package func ended() -> EventLoopFuture<Void>? { remainingWork }
+
+    package func close() { accepted.channel.close(promise: nil) }
 
     private func ended(_ end: SessionEnd) {
         if connection?.isSuspect == true { accepted.suspect() }
@@ -109,6 +116,7 @@ private final class ServedSession: ServedConnection {
             accepted.suspect()
             accepted.limitExceeded(.flood)
         }
+        remainingWork = connection?.remainingWork
         connection = nil
         observe(end)
         switch end {

@@ -61,6 +61,21 @@ extension HTTP2Session {
         respond(stream, fields, body: nil, endStream: endStream)
     }
 
+    /// Server: sends an interim response, such as 100 (Continue), before the final one (RFC 9110, 15.2). Returns false if the
+    /// stream has ended or was answered, or if the status is not 1xx.
+    @discardableResult
+    package func sendInterim(_ stream: StreamID, status: Int) -> Bool {
+        guard role == .server, canSubmit, (100..<200).contains(status) else { return false }
+        guard let index = streams.index(of: stream) else { return false }
+        guard streams[index].flags.isDisjoint(with: [.responded, .reset]) else { return false }
+        var fields = FieldList()
+        fields.append(":status", String(status))
+        guard case .sent = endpoint.sendFields(fields, endStream: false, on: stream) else { return false }
+        unsentFrames += 1
+        scheduleFlush()
+        return true
+    }
+
     private func respond(
         _ stream: StreamID,
         _ fields: FieldList,

@@ -3,7 +3,7 @@ package import Logging
 package import NIOCore
 
 /// Closes a connection on which no request is under way for too long, whatever the client does or leaves out: it may never
-/// begin the TLS handshake, or never answer the PING with which HTTP/2 ends a connection. Hummingbird waits for such clients
+/// begin the TLS handshake, or never read GOAWAY, with which HTTP/2 ends a connection. Hummingbird waits for such clients
 /// without a limit, so a few thousand of them would take all connections, and one of them would keep the server from
 /// ending. Confined to the channel's event loop.
 package final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
@@ -108,15 +108,10 @@ package final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHand
 package struct GuardedChannel<Base: HTTPChannelHandler>: HTTPChannelHandler {
     private let base: Base
     private let times: ConnectionGuard.Times
-    private let addFirst: @Sendable (any Channel) throws -> Void
 
-    /// - Parameter addFirst: adds handlers that come before those of the server.
-    package init(
-        base: Base, times: ConnectionGuard.Times, addFirst: @escaping @Sendable (any Channel) throws -> Void = { _ in }
-    ) {
+    package init(base: Base, times: ConnectionGuard.Times) {
         self.base = base
         self.times = times
-        self.addFirst = addFirst
     }
 
     package var responder: Responder { base.responder }
@@ -124,7 +119,6 @@ package struct GuardedChannel<Base: HTTPChannelHandler>: HTTPChannelHandler {
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         do {
             try channel.pipeline.syncOperations.addHandler(ConnectionGuard(times))
-            try addFirst(channel)
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }

@@ -5,9 +5,9 @@ package import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import Notifications
 
-/// Watches the requests of one connection, or of one HTTP/2 stream. It closes the channel if a request arrives too slowly,
-/// if the client does not read an answer, or if it goes on sending after its answer: a few such clients would otherwise
-/// take all connections. Confined to the channel's event loop.
+/// Watches the requests of one connection with HTTP/1.1. It closes the channel if a request arrives too slowly, if the client
+/// does not read an answer, or if it goes on sending after its answer: a few such clients would otherwise take all
+/// connections. Confined to the channel's event loop. With HTTP/2, `RequestConnection` does the same for each stream.
 package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias InboundOut = HTTPRequestPart
@@ -29,12 +29,10 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     private var isAnswering = false
     /// Whether nothing more is read or answered.
     private var hasEnded = false
-    /// Whether the channel is a connection with HTTP/1.1, and not a stream of HTTP/2.
-    private var isHTTP1 = false
     /// The guard of the connection, which counts the requests under way.
     private var connection: ConnectionGuard?
 
-    /// Called with each request that breaks a rule of HTTP/1.1 or HTTP/2.
+    /// Called with each request that breaks a rule of HTTP/1.1.
     private let whenMalformed: (Problem) -> Void
     /// What every refusal has beside its own fields.
     private let fields: HTTPFields
@@ -48,13 +46,9 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
-        // With HTTP/2, this channel is a stream, and its parent is the connection.
-        let pipelines = [context.pipeline, context.channel.parent?.pipeline]
-        connection = pipelines.lazy.compactMap { try? $0?.syncOperations.handler(type: ConnectionGuard.self) }.first
-        // There is no such handler on an HTTP/2 stream.
+        // Tests of this guard alone have neither. Adding a handler fails only if the channel is being closed.
+        connection = try? context.pipeline.syncOperations.handler(type: ConnectionGuard.self)
         if let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self) {
-            isHTTP1 = true
-            // This can fail only if the channel is being closed.
             try? context.pipeline.syncOperations.addHandler(RequestHeadCheck(), position: .before(codec))
         }
     }
@@ -77,15 +71,9 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         switch unwrapInboundIn(data) {
-        case .head(var head):
-            do throws(Problem) {
-                if !isHTTP1 { head = try RequestHeadRules.checked(head) }
-            } catch {
-                whenMalformed(error)
-                return refuse(error, context)
-            }
+        case .head(let head):
             // The client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1).
-            if head.headerFields[.expect]?.lowercased() == "100-continue" {
+            if head.waitsForContinue {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
             let now = context.eventLoop.now
@@ -95,7 +83,6 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
             // The memory for the answers to requests that a client sends ahead has to be bounded.
             guard unanswered <= RequestLimits.requestsAhead else { return context.close(promise: nil) }
             schedule(at: now + limits.request, context)
-            return context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body(let part):
             arrived += part.readableBytes
             if unanswered == 0 { drained += part.readableBytes }
@@ -145,13 +132,9 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     private func checkRequest(_ context: ChannelHandlerContext) {
         guard let began else { return }
-        // A large import takes longer than any fixed time, so each part of a body allows more time.
-        let seconds = limits.bodyBytesPerSecond.map { min(arrived / max(1, $0), 1_000_000_000) } ?? 0
-        let latest = began + limits.request + .seconds(Int64(seconds))  // fits: at most a thousand million
+        let latest = limits.latestEnd(began: began, arrived: arrived)
         guard context.eventLoop.now >= latest else { return schedule(at: latest, context) }
-        let pace = limits.bodyBytesPerSecond.map { ", with at least \($0) bytes a second" } ?? ""
-        refuse(
-            Problem(408, "The request arrived too slowly: its body has to be complete in time\(pace)."), context)
+        refuse(limits.tooSlow, context)
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -170,12 +153,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         // The parser also reports each byte that it gets after a fault.
         guard !hasEnded else { return }
         switch error {
-        case HTTPParserError.headerOverflow:
-            refuse(
-                Problem(
-                    431,
-                    "The header fields may have \(RequestLimits.headerBytes) bytes, and there may be "
-                        + "\(RequestLimits.headerFields) of them."), context)
+        case HTTPParserError.headerOverflow: refuse(RequestLimits.tooManyFields, context)
         case let problem as Problem:
             whenMalformed(problem)
             refuse(problem, context)
@@ -194,13 +172,9 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         let others = began == nil ? unanswered : unanswered - 1
         guard others >= 0 else { return linger(context) }
         guard !isAnswering, others == 0 else { return context.close(promise: nil) }
-        let body = ByteBuffer(string: problem.document.text)
-        var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status), headerFields: fields)
-        head.headerFields[.contentType] = Problem.mediaType
-        head.headerFields[.contentLength] = String(body.readableBytes)
-        // A client that did not know would send its next request on this connection (RFC 9112, 9.6). HTTP/2 does not
-        // allow the field (RFC 9113, 8.2.2).
-        if isHTTP1 { head.headerFields[.connection] = "close" }
+        var (head, body) = problem.refusal(fields)
+        // A client that did not know would send its next request on this connection (RFC 9112, 9.6).
+        head.headerFields[.connection] = "close"
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(body)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

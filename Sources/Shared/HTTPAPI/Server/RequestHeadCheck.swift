@@ -1,10 +1,10 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
 /// What the head of a request has to be, beyond what the parser checks. These are values without side effects.
-enum RequestHeadRules {
+package enum RequestHeadRules {
     /// Checks the head of a request over HTTP/1, and brings its target into the form of a path.
     /// - Parameter mayLackHost: whether `Host` may be empty, because the connection is over a Unix socket, which has no
     ///   name.
@@ -75,18 +75,23 @@ enum RequestHeadRules {
         return (String(authority), path.hasPrefix("/") ? String(path) : "/" + path)
     }
 
+    /// Whether a field is `Host`, for which the library has no name.
+    package static func isHost(_ field: HTTPField) -> Bool { field.name.canonicalName == "host" }
+
     /// Checks the head of a request over HTTP/2, which names its host in a field of its own.
     /// - Throws: the problem with which to refuse the request.
-    static func checked(_ head: HTTPRequest) throws(Problem) -> HTTPRequest {
+    package static func checked(_ head: HTTPRequest) throws(Problem) -> HTTPRequest {
         var head = head
-        let hosts = head.headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
+        let hosts = head.headerFields.filter(isHost).map(\.value)
         // RFC 9113, 8.3.1: a `Host` beside `:authority` has to say the same, and one of the two is required.
         guard let authority = head.authority ?? hosts.first,
             hosts.allSatisfy({ $0.lowercased() == authority.lowercased() }),
             let named = HTTPAuthority(authority), !named.host.isEmpty
         else { throw Problem(400, "The request has to name one host.") }
-        head.authority = authority
-        head.headerFields = HTTPFields(head.headerFields.filter { $0.name.canonicalName != "host" })
+        if !hosts.isEmpty {
+            head.authority = authority
+            head.headerFields = HTTPFields(head.headerFields.filter { !isHost($0) })
+        }
         return head
     }
 }

@@ -30,6 +30,27 @@ package struct RequestLimits: Sendable {
     /// How long the client may read the last answer before the connection is closed.
     package static let linger = TimeAmount.seconds(5)
 
+    /// When a request that is still arriving has taken too long.
+    /// - Parameters:
+    ///   - began: when its fields came.
+    ///   - arrived: how many bytes of its body have come.
+    package func latestEnd(began: NIODeadline, arrived: Int) -> NIODeadline {
+        // A large import takes longer than any fixed time, so each part of a body allows more time.
+        let seconds = bodyBytesPerSecond.map { min(arrived / max(1, $0), 1_000_000_000) } ?? 0
+        return began + request + .seconds(Int64(seconds))  // fits: at most a thousand million
+    }
+
+    /// The answer to a request that arrives too slowly.
+    package var tooSlow: Problem {
+        let pace = bodyBytesPerSecond.map { ", with at least \($0) bytes a second" } ?? ""
+        return Problem(408, "The request arrived too slowly: its body has to be complete in time\(pace).")
+    }
+
+    /// The answer to a request with too many or too long header fields.
+    package static var tooManyFields: Problem {
+        Problem(431, "The header fields may have \(headerBytes) bytes, and there may be \(headerFields) of them.")
+    }
+
     /// The limits for the parser of HTTP/1.1.
     package static let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: headerBytes, maxHeaderListSize: headerBytes, maxHeaderFieldCount: headerFields)

@@ -1,10 +1,9 @@
 import Foundation
-import HTTPTypes
-import Notifications
+package import Notifications
 
-/// Formats a time for the header `Date` (RFC 9110, 5.6.7).
-enum HTTPDate {
-    static func text(of moment: Timestamp) -> String {
+extension HTTPDate {
+    /// Formats a time for the header field `Date` (RFC 9110, 5.6.7).
+    package static func text(of moment: Timestamp) -> String {
         let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
         return date.formatted(style)
     }
