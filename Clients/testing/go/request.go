@@ -198,7 +198,9 @@ func shown(value any) string {
 	return short(string(text))
 }
 
+// short returns the beginning of JSON, as a person reads it.
 func short(text string) string {
+	text = readable(text)
 	characters := []rune(text)
 	if len(characters) <= 300 {
 		return text

@@ -9,7 +9,9 @@ export function duration(value) {
 
 function shown(value) {
   const text = stringify(value) ?? 'nothing';
-  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+  // Not by its code units, which may cut within a character.
+  const characters = [...text];
+  return characters.length > 300 ? `${characters.slice(0, 300).join('')}…` : text;
 }
 
 /** A request in one line, or a connection that failed before a request. */

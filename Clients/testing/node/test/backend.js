@@ -14,7 +14,9 @@ export class Backend {
     this.session = http2.connect(url, { ca });
   }
 
-  async notify(token, payload) {
+  notify(token, payload) { return this.send(token, JSON.stringify(payload)); }
+
+  async send(token, content) {
     const stream = this.session.request({
       ':method': 'POST', ':path': `/3/device/${token}`, 'authorization': this.authorization, 'apns-topic': this.topic,
       'apns-push-type': 'alert',
@@ -23,7 +25,7 @@ export class Backend {
     let body = '';
     stream.on('data', (text) => { body += text; });
     // Wait for both events together, because an answer without a body ends as soon as it begins.
-    const [[headers]] = await Promise.all([once(stream, 'response'), once(stream, 'end'), stream.end(JSON.stringify(payload))]);
+    const [[headers]] = await Promise.all([once(stream, 'response'), once(stream, 'end'), stream.end(content)]);
     return { status: headers[':status'], apnsID: headers['apns-id'], ...(body && JSON.parse(body)) };
   }
 

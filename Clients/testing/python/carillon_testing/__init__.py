@@ -11,7 +11,8 @@ With pytest, take the fixture `apns`. Elsewhere:
 """
 
 from .errors import CarillonError, WaitTimeout
+from .exact_json import ExactNumber
 from .service import Carillon
 from .team import Clock, Device, Rehearsal, Subscription, Team
 
-__all__ = ["Carillon", "CarillonError", "Clock", "Device", "Rehearsal", "Subscription", "Team", "WaitTimeout"]
+__all__ = ["Carillon", "CarillonError", "Clock", "Device", "ExactNumber", "Rehearsal", "Subscription", "Team", "WaitTimeout"]

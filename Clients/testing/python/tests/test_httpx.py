@@ -1,5 +1,6 @@
 """What a backend that sends with httpx does."""
 
+import json
 import os
 import secrets
 import time
@@ -11,13 +12,15 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-def notify(token, payload, age=0):
-    """The backend, which gets its configuration from environment variables."""
+def notify(token, payload, age=0, push_type="alert"):
+    """The backend, which gets its configuration from environment variables. A payload in bytes is sent as it is."""
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    topic = os.environ["APNS_TOPIC"] + (".voip" if push_type == "voip" else "")
     claims = {"iss": os.environ["APNS_TEAM_ID"], "iat": int(time.time()) - age}
     authorization = jwt.encode(claims, os.environ["APNS_PRIVATE_KEY"], "ES256", {"kid": os.environ["APNS_KEY_ID"]})
     with httpx.Client(http2=True, base_url=os.environ["APNS_URL"]) as client:
-        answer = client.post("/3/device/" + token, json=payload, headers={
-            "authorization": "bearer " + authorization, "apns-topic": os.environ["APNS_TOPIC"], "apns-push-type": "alert"})
+        answer = client.post("/3/device/" + token, content=body, headers={
+            "authorization": "bearer " + authorization, "apns-topic": topic, "apns-push-type": push_type})
         return answer.status_code, answer.json().get("reason") if answer.content else None
 
 

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * JSON as maps, lists, texts, numbers, Booleans and null. A number is the first of these that has its value: Long, Double, BigInteger,
- * BigDecimal, so that no number becomes another one.
+ * JSON as the service reads it: maps, lists, texts, numbers, Booleans and null. A number is the first of these that has its value:
+ * Long, Double, BigInteger, BigDecimal, ExactNumber, so that no number becomes another one. Half a character is U+FFFD.
  */
 final class Json {
     private static final int MAXIMUM_DEPTH = 200;
@@ -60,7 +60,8 @@ final class Json {
         }
     }
 
-    private static void quote(String text, StringBuilder out) {
+    private static void quote(String part, StringBuilder out) {
+        String text = whole(part);
         out.append('"');
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
@@ -69,6 +70,15 @@ final class Json {
             else out.append(c);
         }
         out.append('"');
+    }
+
+    /** The text with U+FFFD in place of each half of a character, which UTF-8 cannot write. */
+    private static String whole(String text) {
+        if (text.chars().noneMatch(c -> Character.isSurrogate((char) c))) return text;
+        StringBuilder out = new StringBuilder();
+        // A pair of surrogates is one code point that is none.
+        text.codePoints().forEach(c -> out.appendCodePoint(Character.getType(c) == Character.SURROGATE ? 0xfffd : c));
+        return out.toString();
     }
 
     private Object value() {
@@ -117,7 +127,7 @@ final class Json {
             char c = text.charAt(at);
             if (c == '"') {
                 at++;
-                return out.toString();
+                return whole(out.toString());
             }
             if (c != '\\') {
                 out.append(c);
@@ -133,11 +143,9 @@ final class Json {
                 case 'f' -> out.append('\f');
                 case 'u' -> {
                     if (at + 4 >= text.length()) throw fault();
-                    try {
-                        out.append((char) Integer.parseInt(text.substring(at + 1, at + 5), 16));
-                    } catch (NumberFormatException e) {
-                        throw fault();
-                    }
+                    String digits = text.substring(at + 1, at + 5);
+                    if (!digits.matches("[0-9a-fA-F]{4}")) throw fault();
+                    out.append((char) Integer.parseInt(digits, 16));
                     at += 4;
                 }
                 default -> out.append(c);
@@ -156,20 +164,35 @@ final class Json {
         int start = at;
         while (at < text.length() && "+-.0123456789eE".indexOf(text.charAt(at)) >= 0) at++;
         String number = text.substring(start, at);
-        if (!number.matches("-?\\d+(\\.\\d+)?([eE][+-]?\\d+)?")) throw fault();
-        if (number.matches("-?\\d+")) {
+        if (!number.matches("-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?")) throw fault();
+        // A Long has no -0.
+        if (number.matches("-?\\d+") && !number.equals("-0")) {
             BigInteger whole = new BigInteger(number);
             return whole.bitLength() < Long.SIZE ? (Object) whole.longValue() : whole;
         }
+        BigDecimal exact;
         try {
-            BigDecimal exact = new BigDecimal(number);
-            double near = exact.doubleValue();
-            boolean isExact = Double.isFinite(near) && new BigDecimal(Double.toString(near)).compareTo(exact) == 0;
-            return isExact ? (Object) near : exact;
+            exact = new WrittenDecimal(number);
         } catch (NumberFormatException e) {
-            // Its exponent is out of every type's range.
-            return number;
+            return new ExactNumber(number);
         }
+        double near = Double.parseDouble(number);
+        boolean isExact = Double.isFinite(near) && new BigDecimal(Double.toString(near)).compareTo(exact) == 0;
+        return isExact && !number.equals("-0") ? (Object) near : exact;
+    }
+
+    /** A BigDecimal that is written as it came: 1e400 and not 1E+400. */
+    private static final class WrittenDecimal extends BigDecimal {
+        private static final long serialVersionUID = 1;
+        private final String text;
+
+        WrittenDecimal(String text) {
+            super(text);
+            this.text = text;
+        }
+
+        @Override
+        public String toString() { return text; }
     }
 
     private boolean takes(char c) {
