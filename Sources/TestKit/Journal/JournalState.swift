@@ -82,8 +82,14 @@ struct JournalState {
         trim()
     }
 
+    /// The number of the newest request for which there was no room any more; 0 if there was room for all.
+    private(set) var lastDropped: UInt64 = 0
+
     private mutating func trim() {
-        while entries.count > keep || bytes > JournalLimits.bytes, let oldest = entries.popFirst() { forget(oldest) }
+        while entries.count > keep || bytes > JournalLimits.bytes, let oldest = entries.popFirst() {
+            lastDropped = oldest.facts.number
+            forget(oldest)
+        }
     }
 
     private mutating func forget(_ entry: JournalEntry) {

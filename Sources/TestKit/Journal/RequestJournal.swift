@@ -239,7 +239,9 @@ package enum WaitResult: Sendable {
     ///   - matched: the number of requests that matched.
     ///   - nearest: the requests that differ least from the match, each with the keys in which it differs.
     ///   - failed: the newest connections that failed before a request, and not by a rehearsal, newest first.
-    case timedOut(matched: Int, nearest: [(entry: JournalEntry, differs: [String])], failed: [JournalEntry])
+    ///   - dropped: the number of the newest request for which the journal had no room any more; 0 if it had room for all.
+    case timedOut(
+        matched: Int, nearest: [(entry: JournalEntry, differs: [String])], failed: [JournalEntry], dropped: UInt64)
     /// The journal has ended before, because the service ends.
     case ended
 }
@@ -282,7 +284,8 @@ extension RequestJournal {
         }
         if let result { return result }
         let (nearest, failed) = misses(match)
-        return .timedOut(matched: matched, nearest: nearest, failed: failed)
+        return .timedOut(
+            matched: matched, nearest: nearest, failed: failed, dropped: state.withLock { $0.lastDropped })
     }
 
     /// What may explain that a wait has failed: the requests that differ least, and the newest failed connections.

@@ -310,13 +310,27 @@ struct RequestJournalTests {
             $0.status = 400
         }
         let result = await journal.wait(for: match, count: 1, limit: 10, timeout: .seconds(60)) { $0() }
-        guard case .timedOut(let matched, let nearest, let failed) = result else {
+        guard case .timedOut(let matched, let nearest, let failed, let dropped) = result else {
             Issue.record("it is content")
             return
         }
-        #expect(matched == 0 && failed.isEmpty)
+        #expect(matched == 0 && failed.isEmpty && dropped == 0)
         #expect(nearest.map(\.entry.facts.number) == [3, 2, 1, 7, 6])
         #expect(nearest.first?.differs == ["status"] && nearest.last?.differs == ["topic", "status"])
+    }
+
+    @Test func `A wait that times out says which requests had no room in the journal`() async {
+        let journal = Self.journal()
+        journal.setKeep(2)
+        for id in UInt64(1)...5 { _ = journal.append(Self.facts("a.b", id: id)) }
+        let result = await journal.wait(for: Self.match { $0.topic = "c.d" }, count: 1, limit: 10, timeout: .seconds(60)) {
+            $0()
+        }
+        guard case .timedOut(0, _, _, let dropped) = result else {
+            Issue.record("it is content")
+            return
+        }
+        #expect(dropped == 3)
     }
 
     @Test func `A wait that times out names the newest connections that failed without a rehearsal`() async {
@@ -334,7 +348,7 @@ struct RequestJournalTests {
         (rehearsed.fault, rehearsed.rule) = (.certificate(.expired), "expired")
         journal.record(rehearsed, .alert("certificate_expired"), at: Timestamp(milliseconds: 0))
         let result = await journal.wait(for: RequestMatch(), count: 1, limit: 10, timeout: .seconds(60)) { $0() }
-        guard case .timedOut(0, let nearest, let failed) = result else {
+        guard case .timedOut(0, let nearest, let failed, 0) = result else {
             Issue.record("it is content")
             return
         }
@@ -380,7 +394,7 @@ struct RequestJournalTests {
             $0.status = 200
         }
         let result = await journal.wait(for: match, count: 1, limit: 10, timeout: .seconds(60)) { $0() }
-        guard case .timedOut(_, let nearest, _) = result else {
+        guard case .timedOut(_, let nearest, _, _) = result else {
             Issue.record("it is content")
             return
         }

@@ -185,13 +185,13 @@ extension ManagementAPI {
         case .done(let entries):
             let text = #"{"requests":["# + entries.map(\.json).joined(separator: ",") + "]}"
             return Response(.ok, MediaType.json, text: text)
-        case .timedOut(let matched, let nearest, let failed):
+        case .timedOut(let matched, let nearest, let failed, let dropped):
             let requests = nearest.map { entry, differs in
                 #"{"request":\#(entry.json),"differs":["# + differs.map(JSONString.quoted).joined(separator: ",") + "]}"
             }
             let text =
                 #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + #"],"failed":["#
-                + failed.map(\.json).joined(separator: ",") + "]}"
+                + failed.map(\.json).joined(separator: ",") + #"],"dropped":\#(dropped)}"#
             return Response(.requestTimeout, MediaType.json, text: text)
         case .ended:
             throw Problem(503, "The service has ended during the wait: start it again, and run the test again.")
