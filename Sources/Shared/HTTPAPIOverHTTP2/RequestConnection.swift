@@ -284,8 +284,7 @@ package final class RequestConnection: HTTP2Connection {
     private func isStuck(_ stream: StreamID, _ request: RequestStream, _ now: NIODeadline) -> Bool {
         let limits = rules.limits
         if let unread = request.unread, unread + limits.answer <= now {
-        // fits: a limit is at most a million seconds
-            guard request.answer != .reset else { return unread + limits.answer * 2 <= now }
+            guard request.answer != .reset else { return unread + limits.answer + limits.answer <= now }
             reset(stream, request, .cancel)
         } else if let cutShort = request.cutShort {
             if cutShort + OverdueRequest.linger < now, request.answer == .complete { reset(stream, request, .noError) }

@@ -164,6 +164,19 @@ struct RequestTests {
         }
     }
 
+    @Test func `A client that opens and resets streams without end loses its connection, and no task is left`()
+        async throws
+    {
+        try await RequestServer.run(respond: Self.echo) { server in
+            let client = try await server.connect()
+            try await client.openAndReset(RequestServer.fields("POST"), times: 10_000)
+            #expect(try await !client.goAwayFrames().isEmpty)
+            let other = try await server.connect()
+            #expect(try await other.send(RequestServer.fields("POST"), body: "hello").body == "hello")
+            await other.close()
+        }
+    }
+
     @Test func `An API learns that its client has gone while it reads a body`() async throws {
         let (began, ended) = (Gate(), Gate())
         try await RequestServer.run { request in
