@@ -18,7 +18,7 @@ import Synchronization
 /// @Test(.apns) func theCustomerIsTold() async throws {
 ///     let apns = try await TestAPNs.team()
 ///     let phone = try await apns.device()
-///     try await notify(apns.url, phone.token, "Your order is ready")  // your backend
+///     try await notify(apns.environmentVariables, phone.token, "Your order is ready")  // your backend
 ///     let requests = try await apns.wait(for: RequestPattern(outcome: .delivered))
 ///     #expect(requests[0].payload == ["aps": ["alert": "Your order is ready"]])
 /// }

@@ -90,6 +90,8 @@ class Team:
             "APNS_PRIVATE_KEY": self.private_key, "APNS_TOPIC": self.bundle_id,
             # OpenSSL, and so Python's ssl and httpx, trust the authorities in this file in place of the system's.
             "SSL_CERT_FILE": self.ca_file,
+            # requests, and so pywebpush, trust these.
+            "REQUESTS_CA_BUNDLE": self.ca_file,
         }
 
     def device(self, behaviour="online", *, name="phone", token=None, **values):
