@@ -28,23 +28,68 @@ SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|lib
 JUNIT = [Path("/usr/share/java", f"{name}.jar") for name in (
     "junit-jupiter-api", "junit-platform-commons", "opentest4j", "apiguardian-api")]
 
+# Where an archive of script/package has the licences of what is inside its program.
+LICENSES = Path("share/doc/carillon/licenses.txt")
+# The numbers of processors in an ELF header.
+MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+def fail(text):
+    sys.exit(f"script/testing-packages: {text}")
+
 
 def output(*command):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def libraries(program):
-    """The libraries that the program needs and that are not part of the system."""
-    found = []
-    for line in output("ldd", program).splitlines():
-        match = re.match(r"\s*(\S+) => (\S+)", line)
-        if match is None:
-            continue
-        if match[2] == "not":
-            sys.exit(f"pack.py: {program} needs {match[1]}, which is not on this machine")
-        if not SYSTEM.fullmatch(match[1]):
-            found.append((match[1], Path(match[2])))
-    return found
+class Program:
+    """The program to put into the packages: a file, or the one in an archive of script/package, which is in a folder."""
+
+    def __init__(self, path, archive=None):
+        self.path, self.archive = path, archive
+        with open(path, "rb") as file:
+            header = file.read(20)
+        if header[:4] == b"\x7fELF" and header[5] == 1:
+            number = int.from_bytes(header[18:20], "little")
+            self.system, self.machine = "linux", MACHINES.get(number, f"processor {number}")
+        elif header[:4] == b"\xcf\xfa\xed\xfe":
+            self.system, self.machine = "darwin", {0x01000007: "x86_64", 0x0100000C: "arm64"}[int.from_bytes(header[4:8], "little")]
+        else:
+            fail(f"{path} is not a program of Linux or macOS")
+        #: Whether this machine's tools can read it, and whether it runs here.
+        self.is_native = (self.system, self.machine) == (sys.platform, platform.machine())
+
+    def version(self):
+        """The number of its version. An archive has it in its folder's name, because its program may be another machine's."""
+        if self.archive is not None:
+            said = self.path.parent.parent.name.partition("-")[2]
+        elif self.is_native:
+            said = output(self.path, "--version")
+        else:
+            fail(f"{self.path} does not run here, so nobody knows its version: name the archive that it is from")
+        number = re.match(r"\d+\.\d+\.\d+", said)
+        return number and number[0]
+
+    def libraries(self):
+        """The libraries that the program needs and that are not part of the system, with their paths."""
+        if self.system != "linux":
+            return []
+        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--dynamic", "--wide", self.path))
+        needed = [name for name in needed if not SYSTEM.fullmatch(name)]
+        if not needed:
+            return []
+        if not self.is_native:
+            fail(f"{self.path} needs {needed[0]}, which this machine does not have for {self.machine}: take an archive's program")
+        found = []
+        for line in output("ldd", self.path).splitlines():
+            match = re.match(r"\s*(\S+) => (\S+)", line)
+            if match is None:
+                continue
+            if match[2] == "not":
+                fail(f"{self.path} needs {match[1]}, which is not on this machine")
+            if not SYSTEM.fullmatch(match[1]):
+                found.append((match[1], Path(match[2])))
+        return found
 
 
 def glibc(files):
@@ -60,37 +105,40 @@ def glibc(files):
     return max(versions)
 
 
-def add_program(command, programs, shared):
+def add_program(program, programs, shared):
     """Puts the program and its libraries into these folders, without debug symbols. Returns their paths."""
-    files = [(command, programs / "carillon"), *((path, shared / name) for name, path in libraries(command))]
+    files = [(program.path, programs / "carillon"), *((path, shared / name) for name, path in program.libraries())]
     for source, target in files:
         target.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["objcopy", "--strip-unneeded", str(source.resolve()), str(target)], check=True)
+        # The program of an archive has no symbols, and may be another machine's, which objcopy does not know.
+        if program.archive is None and program.is_native and program.system == "linux":
+            subprocess.run(["objcopy", "--strip-unneeded", str(source.resolve()), str(target)], check=True)
+        else:
+            shutil.copy(source, target)
         target.chmod(0o755)
     return [target for _, target in files]
 
 
-def add_licenses(root, command, folder):
+def add_licenses(root, program, folder):
     """Puts our own licence there, and those of what is inside the program, if it is the program of script/package's archive."""
     shutil.copy(root / "LICENSE", folder / "LICENSE")
-    inside = command.resolve().parent.parent / "share/doc/carillon/licenses.txt"
-    if inside.exists():
-        shutil.copy(inside, folder / "licenses.txt")
+    if program.archive is not None:
+        shutil.copy(program.path.parent.parent / LICENSES, folder / "licenses.txt")
 
 
-def write_wheel(root, command, folder, version, level):
+def write_wheel(root, program, folder, version, level):
     metadata = (HERE / "python/pyproject.toml").read_text()
     if f'version = "{version}"' not in metadata:
-        sys.exit(f"pack.py: set the version of pyproject.toml to {version}")
+        fail(f"set the version of pyproject.toml to {version}")
     with tempfile.TemporaryDirectory() as work:
         tree = Path(work)
         package = tree / "carillon_testing"
         shutil.copytree(HERE / "python/carillon_testing", package, ignore=shutil.ignore_patterns("__pycache__", "bin", "lib"))
-        programs = add_program(command, package / "bin", package / "lib")
-        if platform.system() == "Linux":
-            tag = "py3-none-manylinux_{}_{}_{}".format(*glibc(programs), platform.machine())
+        programs = add_program(program, package / "bin", package / "lib")
+        if program.system == "linux":
+            tag = "py3-none-manylinux_{}_{}_{}".format(*glibc(programs), program.machine)
         else:
-            tag = f"py3-none-macosx_{platform.mac_ver()[0].split('.')[0]}_0_{platform.machine()}"
+            tag = f"py3-none-macosx_{platform.mac_ver()[0].split('.')[0]}_0_{program.machine}"
         info = tree / f"carillon_testing-{version}.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(
@@ -100,7 +148,7 @@ def write_wheel(root, command, folder, version, level):
             + (HERE / "python/README.md").read_text())
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: carillon\nRoot-Is-Purelib: false\nTag: {tag}\n")
         (info / "entry_points.txt").write_text("[pytest11]\ncarillon = carillon_testing.pytest_plugin\n")
-        add_licenses(root, command, info)
+        add_licenses(root, program, info)
         record = info / "RECORD"
         lines = []
         files = sorted(path for path in tree.rglob("*") if path.is_file())
@@ -119,20 +167,20 @@ def write_wheel(root, command, folder, version, level):
     return wheel
 
 
-def write_npm(root, command, folder, version, level):
+def write_npm(root, program, folder, version, level):
     with tempfile.TemporaryDirectory() as work:
         tree = Path(work)
         description = json.loads((HERE / "node/package.json").read_text())
         if description["version"] != version:
-            sys.exit(f"pack.py: set the version of package.json to {version}")
+            fail(f"set the version of package.json to {version}")
         # npm refuses it on other machines.
-        description["os"] = [sys.platform]
-        description["cpu"] = [{"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())]
+        description["os"] = [program.system]
+        description["cpu"] = [{"x86_64": "x64", "aarch64": "arm64"}.get(program.machine, program.machine)]
         (tree / "package.json").write_text(json.dumps(description, indent=2) + "\n")
         shutil.copytree(HERE / "node/lib", tree / "lib")
         shutil.copy(HERE / "node/README.md", tree / "README.md")
-        add_licenses(root, command, tree)
-        programs = add_program(command, tree / "bin", tree / "libraries")
+        add_licenses(root, program, tree)
+        programs = add_program(program, tree / "bin", tree / "libraries")
         archive_path = folder / f"carillon-testing-{version}.tgz"
         with gzip.GzipFile(archive_path, "wb", compresslevel=level, mtime=0) as compressed:
             with tarfile.open(fileobj=compressed, mode="w") as archive:
@@ -145,7 +193,7 @@ def write_npm(root, command, folder, version, level):
     return archive_path
 
 
-def write_go(_root, _command, folder, version, _level):
+def write_go(_root, _program, folder, version, _level):
     """The module as a folder, which `replace` in go.mod names. It has no program inside."""
     module = folder / f"carillontest-{version}"
     shutil.rmtree(module, ignore_errors=True)
@@ -153,11 +201,11 @@ def write_go(_root, _command, folder, version, _level):
     return module
 
 
-def write_maven(root, _command, folder, version, level):
+def write_maven(root, _program, folder, version, level):
     """A file repository of Maven's with the JAR, which has no program inside."""
     description = (HERE / "java/pom.xml").read_text()
     if f"<artifactId>carillon-testing</artifactId>\n  <version>{version}</version>" not in description:
-        sys.exit(f"pack.py: set the version of pom.xml to {version}")
+        fail(f"set the version of pom.xml to {version}")
     repository = folder / "maven"
     place = repository / "carillon/carillon-testing" / version
     shutil.rmtree(place, ignore_errors=True)
@@ -183,7 +231,7 @@ def write_maven(root, _command, folder, version, level):
 
 # How a suite names each package, for the page that has them all. PLACE is the folder of that page.
 LINES = {
-    "wheel": ("Python", "pip install --find-links PLACE carillon-testing"),
+    "wheel": ("Python", "pip install --no-index --find-links PLACE carillon-testing"),
     "npm": ("Node.js", "npm install --save-dev PLACE/{name}"),
     "go": ("Go", "go mod edit -require carillon.example/carillontest@v{version} "
            "-replace carillon.example/carillontest=PLACE/{name}"),
@@ -205,29 +253,35 @@ def write_index(made, folder, version):
     index.write_text(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Carillon for test suites</title></head><body>\n'
         f"<h1>Carillon {version} for test suites</h1>\n"
-        "<p>PLACE is the folder of this page. The packages for Go and Java take the program from the path, or from the "
-        "variable <code>CARILLON</code>.</p>\n"
+        "<p>PLACE is the folder of this page. The packages for Go and Java take the program, <code>bin/carillon</code> of a release's "
+        "archive, from the path, or from the variable <code>CARILLON</code>.</p>\n"
         "<table>\n<tr><th>language</th><th>package</th><th>one line</th></tr>\n" + "\n".join(rows)
         + "\n</table>\n</body></html>\n")
     return index
 
 
 @contextlib.contextmanager
-def program(given):
-    """The program to put into the packages: the file itself, or the one in an archive of script/package."""
+def opened(given):
+    """The program of a file, or of an archive of script/package."""
     if not given.name.endswith(".tar.gz"):
-        yield given
+        program = Program(given)
+        print(f"script/testing-packages: warning: {given} is no archive of script/package: the packages get this machine's libraries "
+              "beside it, without their licences, so do not give them to others", file=sys.stderr)
+        yield program
         return
     with tempfile.TemporaryDirectory() as work:
         with tarfile.open(given) as archive:
             archive.extractall(work)
-        yield next(Path(work).glob("*/bin/carillon"))
+        path = next(Path(work).glob("*/bin/carillon"), None)
+        if path is None or not (path.parent.parent / LICENSES).exists():
+            fail(f"{given} has no bin/carillon with {LICENSES}: it is no archive of script/package")
+        yield Program(path, given)
 
 
-def newest_program(root):
-    """The archive of script/package, or else what script/release has built."""
+def newest_archive(root):
+    """The newest archive of script/package; None if there is none."""
     archives = sorted((root / ".build/packages").glob("carillon-*.tar.gz"), key=lambda path: path.stat().st_mtime)
-    return archives[-1] if archives else root / ".build/release/carillon"
+    return archives[-1] if archives else None
 
 
 def main():
@@ -237,22 +291,26 @@ def main():
     arguments.add_argument("--out", type=Path, default=root / ".build/testing-packages")
     arguments.add_argument("--only", choices=kinds)
     arguments.add_argument("--uncompressed", action="store_true")
-    arguments.add_argument("command", type=Path, nargs="?", default=newest_program(root))
+    arguments.add_argument("command", type=Path, nargs="?", default=newest_archive(root))
     given = arguments.parse_args()
+    if given.command is None:
+        fail("there is no archive in .build/packages: make one with script/package, or name one of a release")
     if not given.command.exists():
-        sys.exit(f"script/testing-packages: there is no program {given.command}: make the archive with script/package, build "
-                 "a program with script/release carillon, or name another")
+        fail(f"there is no {given.command}")
     version = re.search(r'number = "(.*)"', (root / "Sources/Shared/CommandSupport/Version.swift").read_text())[1]
-    given.out.mkdir(parents=True, exist_ok=True)
     made = {}
-    with program(given.command) as command:
+    with opened(given.command) as program:
+        if program.version() != version:
+            fail(f"{given.command} is Carillon {program.version() or 'of no version'}, and the packages are {version}: take the archive "
+                 "of this version")
+        given.out.mkdir(parents=True, exist_ok=True)
         for kind, write in kinds.items():
             if given.only not in (None, kind):
                 continue
             if kind == "maven" and not (shutil.which("javac") and all(path.exists() for path in JUNIT)):
                 print("script/testing-packages: no package for Java, because javac or Debian's junit5 is not here", file=sys.stderr)
                 continue
-            made[kind] = write(root, command, given.out, version, 0 if given.uncompressed else 6)
+            made[kind] = write(root, program, given.out, version, 0 if given.uncompressed else 6)
             print(made[kind])
     if given.only is None:
         print(write_index(made, given.out, version))

@@ -44,6 +44,7 @@ type APNs struct {
 	waitLimit  time.Duration
 	rehearsals []*Rehearsal
 	folder     string
+	made       *inventory
 	// since is the number of the newest entry of the journal from before the test.
 	since int
 }
@@ -87,6 +88,7 @@ func newAPNs(t TB, c *carillon, wanted settings) (*APNs, error) {
 		URL: "https://" + c.provider, Host: host, Port: number, BinaryAddress: c.binary, CAPEM: c.caPEM, RootCAs: c.roots,
 		TeamID: made.Teams[0].TeamID, KeyID: key.KeyID, PrivateKey: key.PrivateKey, BundleID: bundleID,
 		t: t, carillon: c, scope: object{}, waitLimit: wanted.waitLimit, since: made.Service.Journal.Newest,
+		made: &inventory{},
 	}
 	// A backend with data of its own has a team of its own.
 	if c.accept != "any" {

@@ -55,6 +55,10 @@ func (a *APNs) Device(behaviour string, options ...DeviceOption) *Device {
 			token = app.Token
 		}
 	}
+	a.made.Lock()
+	defer a.made.Unlock()
+	a.made.subscriptions = append(a.made.subscriptions, made.Subscriptions...)
+	a.made.hasDevices = a.made.hasDevices || len(made.Subscriptions) == 0
 	return &Device{made.DeviceID, token, made.Subscriptions, a}
 }
 

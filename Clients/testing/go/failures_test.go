@@ -99,6 +99,22 @@ func TestWaitWithoutRequests(t *testing.T) {
 	}
 }
 
+func TestWaitForWebPushWithoutMessages(t *testing.T) {
+	apns := New(t)
+	subscription, newest := apns.WebPush("online"), apns.WebPush("online")
+	says := func(match Match, place string) {
+		t.Helper()
+		_, err := apns.WaitFor(0, 1, match)
+		contains(t, err, "has sent nothing: it has to "+place+", and trust")
+	}
+	says(nil, "send to "+newest.Endpoint)
+	says(Match{"text": "Hello"}, "send to "+newest.Endpoint)
+	says(Match{"subscription": subscription.Name}, "send to "+subscription.Endpoint)
+	// It may be about the phone.
+	apns.Device("online")
+	says(nil, "connect to "+apns.URL)
+}
+
 // newTeam makes a team of a service that has no other test.
 func newTeam(t *testing.T, c *carillon) *APNs {
 	t.Helper()
@@ -127,7 +143,7 @@ func TestBackendWithoutTrust(t *testing.T) {
 	}
 	waitForFailure(t, c, 1)
 	_, err := apns.WaitFor(0, 1, nil)
-	contains(t, err, "its alert is bad_certificate", "let it trust the authority in apns.RootCAs, apns.CAPEM or apns.CAFile()",
+	contains(t, err, "(a connection since this test began, perhaps another test's: its alert is bad_certificate)", "let it trust the authority in apns.RootCAs, apns.CAPEM or apns.CAFile()",
 		"\n0 requests matched within 0s, instead of 1.")
 	if !strings.HasPrefix(err.Error(), "The backend does not trust the service (") {
 		t.Error(err)
@@ -155,7 +171,7 @@ func TestBackendWithoutHTTP2(t *testing.T) {
 		if count == 0 {
 			how = "it offered only http/1.1"
 		}
-		contains(t, err, "The backend does not speak HTTP/2 ("+how+"): APNs takes nothing else, so send with a client for HTTP/2.\n0 ")
+		contains(t, err, "The backend does not speak HTTP/2 ("+whose+": "+how+"): APNs takes nothing else, so send with a client for HTTP/2.\n0 ")
 	}
 }
 
@@ -203,7 +219,7 @@ func TestSilentService(t *testing.T) {
 func TestServiceThatClosesConnections(t *testing.T) {
 	c, _, connections := serve(t, usualLimits, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	_, err := c.ask("POST", "/", object{}, nil)
-	contains(t, err, "closed the connection before its answer: if its log names a limit")
+	contains(t, err, "closed the connection before its answer: check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log names a limit")
 	if connections.Load() != 1 {
 		t.Error(connections.Load())
 	}
@@ -303,6 +319,67 @@ func TestProgramThatSaysNothing(t *testing.T) {
 	t.Setenv("CARILLON", "/bin/false")
 	_, err := start(usual)
 	contains(t, err, "/bin/false is not Carillon's program, and ended (exit status 1): correct the variable CARILLON")
+}
+
+func TestSystemLacksWhatTheProgramNeeds(t *testing.T) {
+	for said, text := range map[string]string{
+		"libc.so.6: version \\`GLIBC_2.34' not found":                   "glibc 2.34 or newer: take a newer system",
+		"error while loading shared libraries: libpq.so.5: cannot open": "the library libpq.so.5: install it, or take the program of",
+	} {
+		useProgram(t, "#!/bin/sh\necho \"$0: "+said+"\" >&2; exit 127\n")
+		_, err := start(usual)
+		contains(t, err, "carillon cannot be started, because this system lacks "+text)
+	}
+}
+
+func TestProgramThatPrintsForEverOrLeavesAChild(t *testing.T) {
+	for content, happened := range map[string]string{
+		"exec yes": "printed", "tr '\\0' x </dev/zero": "", "sleep 100 & sleep 100": "was not ready within 200ms",
+	} {
+		useProgram(t, "#!/bin/sh\n"+content+"\n")
+		_, err := start(service{startTimeout: 200 * time.Millisecond})
+		contains(t, err, "is not Carillon's program, and "+happened)
+	}
+}
+
+func TestSomethingElseInPlaceOfTheManagementAPI(t *testing.T) {
+	var status int
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
+		response.WriteHeader(status)
+		_, _ = response.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	for _, status = range []int{200, 404} {
+		for _, body = range []string{"{}", "[]", "", "null", `{"service":{}}`, `{"error":"no"}`, "<html>"} {
+			_, err := attach(server.URL, "key", "")
+			contains(t, err, server.URL+fmt.Sprintf(
+				" is not Carillon's management API (POST /v1/fixtures got %d): check CARILLON_MANAGEMENT_URL", status))
+		}
+	}
+	status, body = 200, `{"service":{"caPEM":"PEM"}}`
+	_, err := attach(server.URL, "key", "")
+	contains(t, err, "is older than this package: start Carillon 0.2.0 or newer there")
+}
+
+func TestKeyWithSomethingAroundIt(t *testing.T) {
+	c := startUsual(t)
+	attached, err := attach(c.url+"\n", c.key+"\r\n", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	attached.close()
+	for _, key := range []string{"my key", "Schlüssel→"} {
+		_, err := attach(c.url, key, "")
+		contains(t, err, "CARILLON_MANAGEMENT_KEY has a character that no key has")
+		if strings.Contains(err.Error(), key) {
+			t.Error(err)
+		}
+	}
+	_, err = attach("http://"+c.provider, c.key, "")
+	contains(t, err, "check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log")
+	_, err = attach("http://localhost:99999", c.key, "")
+	contains(t, err, "set it to a URL such as http://localhost:2198")
 }
 
 func TestOlderCarillon(t *testing.T) {

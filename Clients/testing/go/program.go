@@ -2,7 +2,6 @@ package carillontest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,19 +75,56 @@ var versionForm = regexp.MustCompile(`^(\d+)\.(\d+)\.(\d+)(-\S+)?( \(.*\))?\s*$`
 
 // version returns the version of a program, with its parts; nil if it is not Carillon's.
 func version(path string) []string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	command := exec.CommandContext(ctx, path, "--version")
-	command.Env = environment()
-	text, err := command.Output()
+	output, end, err := os.Pipe()
 	if err != nil {
 		return nil
 	}
+	defer output.Close()
+	command := exec.Command(path, "--version")
+	command.Env = environment()
+	command.Stdout = end
+	err = command.Start()
+	_ = end.Close()
+	if err != nil {
+		return nil
+	}
+	// It may print for ever, and a child of it may keep its output open.
+	_ = output.SetReadDeadline(time.Now().Add(5 * time.Second))
+	text, _ := io.ReadAll(io.LimitReader(output, 200))
+	_ = command.Process.Kill()
+	_ = command.Wait()
 	return versionForm.FindStringSubmatch(string(text))
+}
+
+var (
+	libraryForm = regexp.MustCompile(`error while loading shared libraries: ([^:\s]+)`)
+	glibcForm   = regexp.MustCompile(`GLIBC_(\d+)\.(\d+)`)
+)
+
+// missing says what this system lacks, and what to do, if the system's loader says that it cannot load a program; otherwise "".
+func missing(said string) string {
+	if library := libraryForm.FindStringSubmatch(said); library != nil && !strings.Contains(said, "GLIBC") {
+		return "the library " + library[1] + ": install it, or take the program of a release's archive, which has its libraries inside"
+	}
+	newest := [2]int{}
+	for _, version := range glibcForm.FindAllStringSubmatch(said, -1) {
+		major, _ := strconv.Atoi(version[1])
+		minor, _ := strconv.Atoi(version[2])
+		if major > newest[0] || (major == newest[0] && minor > newest[1]) {
+			newest = [2]int{major, minor}
+		}
+	}
+	if newest[0] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("glibc %d.%d or newer: take a newer system, such as the image of Debian 12 or Ubuntu 22.04", newest[0], newest[1])
 }
 
 // notStarted is the error of a program that is not a service; happened is what it did.
 func notStarted(path, happened, said string) error {
+	if lacking := missing(said); lacking != "" {
+		return fmt.Errorf("%s cannot be started, because this system lacks %s%s", path, lacking, said)
+	}
 	advice := "name Carillon's in the variable CARILLON"
 	if os.Getenv("CARILLON") != "" {
 		advice = "correct the variable CARILLON, or remove it"
@@ -161,11 +197,14 @@ func startProgram(options []string, timeout time.Duration) (*program, error) {
 	return p, nil
 }
 
+// longestLine is a limit of the ready line, which has some thousand bytes. A program that prints more is another one.
+const longestLine = 1 << 20
+
 func (p *program) readReady(path string, output *os.File, timeout time.Duration) error {
 	_ = output.SetReadDeadline(time.Now().Add(timeout))
 	var text []byte
 	piece := make([]byte, 65536)
-	for !bytes.HasSuffix(text, []byte("\n")) {
+	for !bytes.HasSuffix(text, []byte("\n")) && len(text) <= longestLine {
 		count, err := output.Read(piece)
 		text = append(text, piece[:count]...)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -178,6 +217,9 @@ func (p *program) readReady(path string, output *os.File, timeout time.Duration)
 	// The service prints nothing more. Its standard output stays open with this file.
 	p.command.Stdout = output
 	if err := json.Unmarshal(text, &p.ready); err != nil || p.ready.Event != "ready" {
+		if len(text) > 200 {
+			text = text[:200]
+		}
 		return notStarted(path, fmt.Sprintf("printed %q", text), p.said())
 	}
 	return nil

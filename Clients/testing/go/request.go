@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -126,6 +127,9 @@ var distrust = map[string]bool{
 	"certificate_unknown": true, "unknown_ca": true,
 }
 
+// whose says that a connection that failed before a request has no team, and tests that run at the same time share the service.
+const whose = "a connection since this test began, perhaps another test's"
+
 // trouble says what is wrong with a connection that failed before a request, and what to do.
 func (r Request) trouble(host string) string {
 	if r.Protocols != nil {
@@ -133,17 +137,18 @@ func (r Request) trouble(host string) string {
 		if len(r.Protocols) > 0 {
 			how = "it offered only " + strings.Join(r.Protocols, ", ")
 		}
-		return fmt.Sprintf("The backend does not speak HTTP/2 (%s): APNs takes nothing else, so send with a client for HTTP/2.", how)
+		return fmt.Sprintf("The backend does not speak HTTP/2 (%s: %s): APNs takes nothing else, so send with a client for HTTP/2.",
+			whose, how)
 	}
 	if distrust[r.Alert] || (r.Alert == "" && strings.HasPrefix(r.Cause, "the client ended the connection")) {
 		how := r.Cause
 		if r.Alert != "" {
 			how = "its alert is " + r.Alert
 		}
-		return fmt.Sprintf("The backend does not trust the service (%s): let it trust the authority in apns.RootCAs, apns.CAPEM or "+
-			"apns.CAFile(), and connect to %s.", how, host)
+		return fmt.Sprintf("The backend does not trust the service (%s: %s): let it trust the authority in apns.RootCAs, "+
+			"apns.CAPEM or apns.CAFile(), and connect to %s.", whose, how, host)
 	}
-	return fmt.Sprintf("A connection of %s failed: %s.", r.client(), r.Cause)
+	return fmt.Sprintf("A connection of %s failed (%s): %s.", r.client(), whose, r.Cause)
 }
 
 // explanation says why a wait failed.
@@ -181,11 +186,17 @@ func (a *APNs) explanation(
 	}
 	if len(lines) == 1 && matched == 0 {
 		// Without a request, the newest connection that failed says more than anything else.
-		if len(failed) > 0 && failed[0].Number > a.since {
-			return failed[0].trouble(a.Host) + "\n" + lines[0]
+		host, place := a.Host, "connect to "+a.URL
+		if endpoint := a.endpoint(match); endpoint != "" {
+			place = "send to " + endpoint
+			if parsed, err := url.Parse(endpoint); err == nil {
+				host = parsed.Hostname()
+			}
 		}
-		lines = append(lines,
-			fmt.Sprintf("  The backend has sent nothing: it has to connect to %s, and trust the authority in apns.RootCAs.", a.URL))
+		if len(failed) > 0 && failed[0].Number > a.since {
+			return failed[0].trouble(host) + "\n" + lines[0]
+		}
+		lines = append(lines, fmt.Sprintf("  The backend has sent nothing: it has to %s, and trust the authority in apns.RootCAs.", place))
 	}
 	return strings.Join(lines, "\n")
 }

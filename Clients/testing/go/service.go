@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -52,21 +53,42 @@ func start(wanted service) (*carillon, error) {
 }
 
 func attach(url, key, accept string) (*carillon, error) {
-	c := &carillon{url: strings.TrimRight(url, "/"), key: key, accept: accept, limits: usualLimits}
-	var made struct{ Service description }
+	// A secret of CI often ends with a newline.
+	c := &carillon{url: strings.TrimRight(strings.TrimSpace(url), "/"), key: strings.TrimSpace(key), accept: accept, limits: usualLimits}
+	var made struct {
+		Service *struct {
+			description
+			Journal *struct{}
+		}
+	}
 	if err := c.open(); err != nil {
 		return nil, err
 	}
+	if strings.IndexFunc(c.key, func(r rune) bool { return r < '!' || r > '~' }) >= 0 {
+		return nil, errors.New("CARILLON_MANAGEMENT_KEY has a character that no key has, such as a space: set it to the key alone")
+	}
+	const path = "/v1/fixtures"
 	// A fixture without teams makes nothing. Its answer has the addresses and the authority.
-	if _, err := c.ask("POST", "/v1/fixtures", object{"teams": []object{}}, &made); err != nil {
+	status, err := c.ask("POST", path, object{"teams": []object{}}, &made)
+	if err != nil {
 		return nil, err
 	}
-	return c, c.describe(made.Service)
+	if made.Service == nil || made.Service.CAPEM == "" {
+		return nil, c.stranger("POST", path, status)
+	}
+	if made.Service.Journal == nil {
+		return nil, fmt.Errorf("the Carillon at %s is older than this package: start Carillon %s or newer there", c.url, oldest)
+	}
+	return c, c.describe(made.Service.description)
 }
 
 func (c *carillon) open() (err error) {
 	c.management, err = url.Parse(c.url)
-	if err != nil || c.management.Host == "" || (c.management.Scheme != "http" && c.management.Scheme != "https") {
+	port := 0
+	if err == nil && c.management.Port() != "" {
+		port, err = strconv.Atoi(c.management.Port())
+	}
+	if err != nil || port > 65535 || c.management.Host == "" || (c.management.Scheme != "http" && c.management.Scheme != "https") {
 		return fmt.Errorf("CARILLON_MANAGEMENT_URL is %s: set it to a URL such as http://localhost:2198", c.url)
 	}
 	// As many connections are kept as tests may run at the same time: a service counts how often an address connects. Only the
@@ -186,7 +208,7 @@ func (c *carillon) askWithin(timeout time.Duration, method, path string, body, r
 	}
 	if result != nil {
 		if err := json.Unmarshal(text, result); err != nil {
-			return status, fmt.Errorf("%s is not Carillon's management API: check CARILLON_MANAGEMENT_URL", c.url)
+			return status, c.stranger(method, path, status)
 		}
 	}
 	return status, nil
@@ -204,9 +226,14 @@ func (c *carillon) failure(err error, timeout time.Duration) error {
 		c.isSilent.Store(true)
 		return fmt.Errorf("%s does not answer (no answer within %v): %s", name, timeout, advice)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Errorf("%s closed the connection before its answer: if its log names a limit, such as management-connections, "+
-			"raise it", name)
+	// A port of TLS answers a request in plain text with an alert, which is no HTTP.
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "malformed HTTP") {
+		advice = ""
+		if c.program == nil {
+			advice = "check that CARILLON_MANAGEMENT_URL has the port of the management API; "
+		}
+		return fmt.Errorf("%s closed the connection before its answer: %sif its log names a limit, such as management-connections, "+
+			"raise it", name, advice)
 	}
 	return fmt.Errorf("%s does not answer (%w): %s", name, err, advice)
 }
@@ -220,15 +247,19 @@ func (c *carillon) refused(method, path string, status int, text []byte) error {
 		return &refusal{status, fmt.Sprintf("the Carillon at %s %s: set CARILLON_MANAGEMENT_KEY to its key", c.url, cause)}
 	}
 	var problem struct{ Detail, Pointer string }
-	if json.Unmarshal(text, &problem) != nil {
-		return &refusal{status, fmt.Sprintf("%s is not Carillon's management API (%s %s got %d): check CARILLON_MANAGEMENT_URL",
-			c.url, method, path, status)}
+	if json.Unmarshal(text, &problem) != nil || problem.Detail == "" {
+		return c.stranger(method, path, status)
 	}
 	place := ""
 	if problem.Pointer != "" {
 		place = ", at " + problem.Pointer
 	}
 	return &refusal{status, fmt.Sprintf("%s (%s %s, %d%s)", problem.Detail, method, path, status, place)}
+}
+
+func (c *carillon) stranger(method, path string, status int) error {
+	return &refusal{status, fmt.Sprintf("%s is not Carillon's management API (%s %s got %d): check CARILLON_MANAGEMENT_URL",
+		c.url, method, path, status)}
 }
 
 func (c *carillon) close() {

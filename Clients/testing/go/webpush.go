@@ -3,6 +3,7 @@ package carillontest
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"sync"
 )
 
 // Subscription is a subscription of an app on a virtual device to Web Push, with what a Web Push library needs to send to it.
@@ -27,6 +28,32 @@ func VAPID(key string) DeviceOption { return subscribing("vapid", key) }
 
 // Plain lets a subscription to Web Push accept messages without encryption.
 func Plain() DeviceOption { return subscribing("plain", true) }
+
+// inventory has what was made in a team.
+type inventory struct {
+	sync.Mutex
+	subscriptions []Subscription
+	// hasDevices is whether there are devices without a subscription.
+	hasDevices bool
+}
+
+// endpoint returns where the backend has to send if this match is about Web Push; otherwise "".
+func (a *APNs) endpoint(match object) string {
+	a.made.Lock()
+	defer a.made.Unlock()
+	_, hasName := match["subscription"]
+	_, hasText := match["text"]
+	isWebPush := hasName || hasText || match["protocol"] == "webpush"
+	if len(a.made.subscriptions) == 0 || (!isWebPush && a.made.hasDevices) {
+		return ""
+	}
+	for _, subscription := range a.made.subscriptions {
+		if match["subscription"] == subscription.Name {
+			return subscription.Endpoint
+		}
+	}
+	return a.made.subscriptions[len(a.made.subscriptions)-1].Endpoint
+}
 
 func subscribing(key string, value any) DeviceOption {
 	return func(device, _ object) {

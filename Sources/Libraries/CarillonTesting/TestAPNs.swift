@@ -18,7 +18,7 @@ import Synchronization
 /// @Test(.apns) func theCustomerIsTold() async throws {
 ///     let apns = try await TestAPNs.team()
 ///     let phone = try await apns.device()
-///     try await notify(apns.url, phone.token, "Your order is ready")  // your backend
+///     try await notify(apns.environmentVariables, phone.token, "Your order is ready")  // your backend
 ///     let requests = try await apns.wait(for: RequestPattern(outcome: .delivered))
 ///     #expect(requests[0].payload == ["aps": ["alert": "Your order is ready"]])
 /// }
@@ -61,6 +61,9 @@ public final class TestAPNs: Sendable {
     /// The teams that were made, at most ``mostTeams`` of them, if other tests may use the service too. Each with the number
     /// of the newest entry of the journal from before it.
     private let teams = Mutex<[(id: String, since: Int)]>([])
+    /// The subscriptions to Web Push that were made for each team, by its ID, and the teams with devices without one.
+    private let subscriptions = Mutex<[String: [(name: String, endpoint: String)]]>([:])
+    private let teamsWithDevices = Mutex<Set<String>>([])
     private let files = TemporaryFiles()
     /// The paths of what was made in a service that does not run in this process, in the order in which it was made.
     private let leftovers = Mutex<[String]>([])
@@ -246,6 +249,27 @@ public final class TestAPNs: Sendable {
         } catch {
             throw TestAPNsError(.refused, "A temporary file cannot be written: \(error.localizedDescription)")
         }
+    }
+
+    /// Remembers what was made in a team, for the explanation of a wait that fails.
+    func remember(_ device: ManagementMessages.Device, in team: String) {
+        let made = (device.subscriptions ?? []).map { ($0.name, $0.endpoint) }
+        if made.isEmpty {
+            teamsWithDevices.withLock { _ = $0.insert(team) }
+        } else {
+            subscriptions.withLock { $0[team, default: []] += made }
+        }
+    }
+
+    /// Where the backend has to send if the pattern is about Web Push: the endpoint; otherwise nil.
+    func endpoint(of pattern: RequestPattern) -> String? {
+        let wanted = pattern.members
+        guard let team = wanted["team"]?.string, let made = subscriptions.withLock({ $0[team] }) else { return nil }
+        let isWebPush =
+            wanted["subscription"] != nil || wanted["text"] != nil || wanted["protocol"]?.string == "webpush"
+        guard isWebPush || !teamsWithDevices.withLock({ $0.contains(team) }) else { return nil }
+        let name = wanted["subscription"]?.string
+        return (made.first { $0.name == name } ?? made.last)?.endpoint
     }
 
     /// If the journal is off, nobody knows what was sent.

@@ -126,6 +126,7 @@ public struct TestTeam: Sendable {
     ) async throws(TestAPNsError) -> (device: TestDevice, made: ManagementMessages.Device) {
         let made: ManagementMessages.Device = try await apns.management.ask(
             "POST", "/v1/devices", ManagementMessages.NewDevice(team: id, device: device))
+        apns.remember(made, in: id)
         var tokens = Dictionary(made.apps.map { ($0.bundleID, $0.token) }, uniquingKeysWith: { first, _ in first })
         if let token { tokens[bundleID] = token }
         return (

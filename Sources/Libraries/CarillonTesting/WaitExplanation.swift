@@ -45,12 +45,14 @@ struct WaitExplanation: Decodable {
             if miss.differs.isEmpty { lines.append("    matches") }
         }
         if lines.count == 1, matched == 0 {
+            let endpoint = apns.endpoint(of: pattern)
             // Without a request, the newest connection that failed says more than anything else.
             if let connection = failed?.first, connection["number"]?.double ?? 0 > Double(since) {
-                lines.insert(Self.trouble(connection, apns.host), at: 0)
+                let host = endpoint.flatMap { URL(string: $0)?.host } ?? apns.host
+                lines.insert(Self.trouble(connection, host), at: 0)
             } else {
-                lines.append(
-                    "  The backend has sent nothing: it has to connect to \(apns.url), and trust apns.authorityPEM.")
+                let place = endpoint.map { "send to \($0)" } ?? "connect to \(apns.url)"
+                lines.append("  The backend has sent nothing: it has to \(place), and trust apns.authorityPEM.")
             }
         }
         return lines.joined(separator: "\n")
@@ -63,6 +65,9 @@ struct WaitExplanation: Decodable {
         "unknown_ca",
     ]
 
+    /// A connection that failed before a request has no team, and tests that run at the same time may share the service.
+    private static let whose = "a connection since this test began, perhaps another test's"
+
     /// A sentence about a connection that failed before a request: what is wrong, and what to do.
     private static func trouble(_ connection: [String: JSONValue], _ host: String) -> String {
         let alert = connection["alert"]?.string
@@ -71,15 +76,16 @@ struct WaitExplanation: Decodable {
             let names = offered.compactMap(\.string).joined(separator: ", ")
             let how = names.isEmpty ? "it sent a request of HTTP/1" : "it offered only \(names)"
             return
-                "The backend does not speak HTTP/2 (\(how)): APNs takes nothing else, so send with a client for HTTP/2."
+                "The backend does not speak HTTP/2 (\(whose): \(how)): APNs takes nothing else, so send with a client for "
+                + "HTTP/2."
         }
         let isDistrust = alert.map(distrust.contains) ?? cause.hasPrefix("the client ended the connection")
         guard isDistrust else {
-            return "A connection of \(connection["client"]?.string ?? "a client") failed: \(cause)."
+            return "A connection of \(connection["client"]?.string ?? "a client") failed (\(whose)): \(cause)."
         }
         let how = alert.map { "its alert is \($0)" } ?? cause
         return
-            "The backend does not trust the service (\(how)): let it trust the authority in apns.authorityPEM, and connect "
-            + "to \(host)."
+            "The backend does not trust the service (\(whose): \(how)): let it trust the authority in apns.authorityPEM, "
+            + "and connect to \(host)."
     }
 }

@@ -212,8 +212,9 @@ PLANS = {
         " --bundle-id com.example.app --environment development --single-topic --out provider.pem\n"
         "generate() { echo \"{\\\"token\\\":\\\"$TOKEN\\\",\\\"payload\\\":{\\\"aps\\\":{\\\"alert\\\":\\\"Hello\\\"}}}\"; }\n"),
     "docs/test-suites.md": Plan(skipped={
-        "pip install --find-links .build/testing-packages carillon-testing": "script/testing-clients installs and tries it",
-        "npm install --save-dev .build/testing-packages/carillon-testing-0.2.0.tgz": "script/testing-clients installs and tries it",
+        "pip install --no-index --find-links ../carillon/.build/testing-packages carillon-testing": "script/testing-clients installs and tries it",
+        "go mod init example.com/orders": "script/testing-clients installs and tries it",
+        "npm install --save-dev ../carillon/.build/testing-packages/carillon-testing-0.2.0.tgz": "script/testing-clients installs and tries it",
     }, replace={"/tmp/carillon": "$PWD/carillon"}),
     "docs/test-your-provider.md": Plan(
         prepare="carillon serve\n" + NEW_KEY.format("AuthKey_KEY1234567.p8"),

@@ -9,6 +9,8 @@ import Testing
 /// What a test says if the backend has sent nothing because its connections fail.
 @Suite(.timeLimit(.minutes(2)), .apns)
 struct FailedConnectionTests {
+    private let whose = "a connection since this test began, perhaps another test's"
+
     /// Waits until connections of the test's service have failed. The team of the test sees no failed connection.
     private func waitForFailures(_ count: Int) async throws {
         let question = ManagementMessages.Wait(match: ["outcome": "failed"], count: count, timeout: "PT60S")
@@ -40,7 +42,7 @@ struct FailedConnectionTests {
         try await waitForFailures(1)
         let error = await #expect(throws: TestAPNsError.self) { try await team.wait(timeout: .zero) }
         let cause = try #require(error?.cause)
-        #expect(cause.hasPrefix("The backend does not trust the service ("), "\(cause)")
+        #expect(cause.hasPrefix("The backend does not trust the service (\(whose): "), "\(cause)")
         #expect(cause.contains("): let it trust the authority in apns.authorityPEM, and connect to "), "\(cause)")
         #expect(cause.hasSuffix("\n0 requests matched within 0.0 seconds, instead of 1."), "\(cause)")
         let sent = try await TestAPNs.current.sent()
@@ -62,8 +64,26 @@ struct FailedConnectionTests {
         let error = await #expect(throws: TestAPNsError.self) { try await team.wait(timeout: .zero) }
         let how = protocols.isEmpty ? "it sent a request of HTTP/1" : "it offered only http/1.1"
         #expect(
-            error?.cause.hasPrefix("The backend does not speak HTTP/2 (\(how)): APNs takes nothing else") == true,
+            error?.cause.hasPrefix("The backend does not speak HTTP/2 (\(whose): \(how)): APNs takes nothing else") == true,
             "\(error?.cause ?? "")")
+    }
+
+    @Test
+    func `A wait for a message of Web Push says where to send`() async throws {
+        let team = try await TestAPNs.team()
+        let subscription = try await team.webPush(subscription: "one")
+        let newest = try await team.webPush(subscription: "two")
+        func says(_ place: String, _ pattern: RequestPattern) async throws {
+            let error = await #expect(throws: TestAPNsError.self) { try await team.wait(for: pattern, timeout: .zero) }
+            let cause = try #require(error?.cause)
+            #expect(cause.contains("has sent nothing: it has to \(place), and trust"), "\(cause)")
+        }
+        try await says("send to \(newest.endpoint)", RequestPattern())
+        try await says("send to \(newest.endpoint)", RequestPattern(text: "Hello"))
+        try await says("send to \(subscription.endpoint)", RequestPattern(subscription: "one"))
+        // It may be about the phone.
+        _ = try await team.device()
+        try await says("connect to \(team.url)", RequestPattern())
     }
 
     @Test

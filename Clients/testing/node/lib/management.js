@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { CarillonError } from './errors.js';
 import { parse, stringify } from './exactjson.js';
+import { oldest } from './program.js';
 
 /**
  * The longest times in milliseconds until the service answers: `usual` for a request that waits for nothing, `short` beyond
@@ -22,14 +23,18 @@ export class Management {
   /** explain: a sentence about the end of a service that was started here; undefined if the service was not started here. */
   constructor(url, key, explain, limits = usualLimits) {
     this.#limits = limits;
-    this.url = url.replace(/\/+$/, '');
-    this.key = key;
+    // A secret of CI often ends with a newline.
+    this.url = url.trim().replace(/\/+$/, '');
+    this.key = (key ?? '').trim();
     this.#explain = explain;
     try {
       this.place = new URL(this.url);
     } catch { /* Refused below. */ }
     if (!['http:', 'https:'].includes(this.place?.protocol)) {
-      throw new CarillonError(`CARILLON_MANAGEMENT_URL is ${url}: set it to a URL such as http://localhost:2198.`);
+      throw new CarillonError(`CARILLON_MANAGEMENT_URL is ${this.url}: set it to a URL such as http://localhost:2198.`);
+    }
+    if (!/^[!-~]*$/.test(this.key)) {
+      throw new CarillonError('CARILLON_MANAGEMENT_KEY has a character that no key has, such as a space: set it to the key alone.');
     }
     const { Agent, request } = this.place.protocol === 'https:' ? https : http;
     this.#send = request;
@@ -56,16 +61,33 @@ export class Management {
     try {
       answer = text ? parse(text) : undefined;
     } catch {
-      throw new CarillonError(
-        `${this.url} is not Carillon's management API (${method} ${path} got ${status}): check CARILLON_MANAGEMENT_URL.`);
+      throw this.#stranger(method, path, status);
     }
     if ((status >= 200 && status < 300) || beside.includes(status)) return { status, answer };
     if (status === 401) {
       const cause = this.key ? 'refuses the key' : 'needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set';
       throw new CarillonError(`The Carillon at ${this.url} ${cause}: set CARILLON_MANAGEMENT_KEY to its key.`, status);
     }
-    const place = answer?.pointer ? `, at ${answer.pointer}` : '';
-    throw new CarillonError(`${answer?.detail ?? 'The request failed'} (${method} ${path}, ${status}${place})`, status);
+    if (!answer?.detail) throw this.#stranger(method, path, status);
+    const place = answer.pointer ? `, at ${answer.pointer}` : '';
+    throw new CarillonError(`${answer.detail} (${method} ${path}, ${status}${place})`, status);
+  }
+
+  #stranger(method, path, status) {
+    return new CarillonError(
+      `${this.url} is not Carillon's management API (${method} ${path} got ${status}): check CARILLON_MANAGEMENT_URL.`, status);
+  }
+
+  /** Where the service is, and what to trust, from the service itself. */
+  async describe() {
+    const path = '/v1/fixtures';
+    // A fixture without teams makes nothing. Its answer has the addresses and the authority.
+    const { status, answer } = await this.ask('POST', path, { teams: [] });
+    if (typeof answer?.service?.caPEM !== 'string') throw this.#stranger('POST', path, status);
+    if (!answer.service.journal) {
+      throw new CarillonError(`The Carillon at ${this.url} is older than this package: start Carillon ${oldest} or newer there.`);
+    }
+    return answer.service;
   }
 
   /** Closes the idle connections. */
@@ -75,8 +97,11 @@ export class Management {
 
   #failure(error) {
     const name = this.#explain ? 'The Carillon of this test run' : `The Carillon at ${this.url}`;
-    if (error.code === 'ECONNRESET') {
-      return `${name} closed the connection before its answer: if its log names a limit, such as management-connections, raise it.`;
+    // A port of TLS answers a request in plain text with an alert, which is no HTTP.
+    if (error.code === 'ECONNRESET' || error.code?.startsWith('HPE_')) {
+      const advice = this.#explain ? '' : 'check that CARILLON_MANAGEMENT_URL has the port of the management API; ';
+      return `${name} closed the connection before its answer: ${advice}if its log names a limit, such as management-connections, `
+        + 'raise it.';
     }
     const advice = this.#explain
       ? 'it is stopped or overloaded' : 'check that it runs, and that CARILLON_MANAGEMENT_URL is its address';

@@ -68,17 +68,24 @@ function environment(file) {
 }
 
 /** The oldest Carillon that this package works with. */
-const oldest = '0.2.0';
+export const oldest = '0.2.0';
 
 /** The version of a program, if it is Carillon's; otherwise undefined. */
 async function versionOf(file) {
   const child = spawn(file, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'], env: environment(file) });
-  const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
   let text = '';
   child.stdout.setEncoding('utf8');
-  child.stdout.on('data', (piece) => { if (text.length < 200) text += piece; });
-  await new Promise((done) => child.once('close', done).once('error', done));
-  clearTimeout(timer);
+  // It may print for ever, and a child of it may keep its output open.
+  await withLimit(new Promise((done) => {
+    child.stdout.on('data', (piece) => {
+      text += piece;
+      if (text.length >= 200) done();
+    });
+    child.once('close', done).once('error', done);
+  }), 5000);
+  child.kill('SIGKILL');
+  child.stdout.destroy();
+  child.unref();
   return /^(\d+\.\d+\.\d+)(-\S+)?( \(.*\))?\s*$/.exec(text)?.[1];
 }
 
@@ -88,8 +95,22 @@ function isOlder(version, than) {
   return place >= 0 && a[place] < b[place];
 }
 
+/** What this system lacks, and what to do, if the system's loader says that it cannot load a program; otherwise undefined. */
+function missing(said) {
+  const library = /error while loading shared libraries: ([^:\s]+)/.exec(said)?.[1];
+  if (library && !said.includes('GLIBC')) {
+    return `the library ${library}: install it, or take the program of a release's archive, which has its libraries inside`;
+  }
+  const versions = [...said.matchAll(/GLIBC_(\d+)\.(\d+)/g)].map(([, major, minor]) => [Number(major), Number(minor)]);
+  if (versions.length === 0) return undefined;
+  const newest = versions.sort((a, b) => a[0] - b[0] || a[1] - b[1]).at(-1).join('.');
+  return `glibc ${newest} or newer: take a newer system, such as the image of Debian 12 or Ubuntu 22.04`;
+}
+
 /** Why a program is not a service; `happened` is what it did. */
 async function notStarted(file, happened, said = '') {
+  const lacking = missing(said);
+  if (lacking) return new CarillonError(`${file} cannot be started, because this system lacks ${lacking}.${said}`);
   const version = await versionOf(file);
   const advice = process.env.CARILLON ? 'correct the variable CARILLON, or remove it' : 'name Carillon\'s in the variable CARILLON';
   if (!version) return new CarillonError(`${file} is not Carillon's program, and ${happened}: ${advice}.${said}`);
@@ -155,7 +176,7 @@ export class Program {
     if (text === undefined) {
       throw await notStarted(file, `was not ready within ${timeout} ms; if it is slow, give it a longer startTimeout`, this.log());
     }
-    if (!text.endsWith('\n')) {
+    if (!text.endsWith('\n') && text.length <= longestLine) {
       await this.#end();
       throw await notStarted(file, `ended (${this.#ending})`, this.log());
     }
@@ -219,6 +240,9 @@ async function withLimit(promise, limit) {
   clearTimeout(timer);
 }
 
+/** The ready line has some thousand characters. A program that prints more is another one. */
+const longestLine = 1 << 20;
+
 /** The first line that a program prints; without its end if the program ends before; undefined if the limit is over first. */
 function firstLine(stream, limit) {
   return new Promise((resolve) => {
@@ -226,13 +250,16 @@ function firstLine(stream, limit) {
     const timer = setTimeout(() => resolve(undefined), limit);
     const finish = () => {
       clearTimeout(timer);
+      // The service prints nothing more.
+      stream.off('data', add).resume();
       resolve(text);
     };
-    stream.setEncoding('utf8');
-    stream.on('data', (piece) => {
+    const add = (piece) => {
       text += piece;
-      if (text.endsWith('\n')) finish();
-    });
+      if (text.endsWith('\n') || text.length > longestLine) finish();
+    };
+    stream.setEncoding('utf8');
+    stream.on('data', add);
     stream.once('end', finish);
   });
 }

@@ -40,9 +40,7 @@ export class Carillon {
   } = {}) {
     if (!url) throw new CarillonError('No service is named: set CARILLON_MANAGEMENT_URL, or pass a URL.');
     const management = new Management(url, key);
-    // A fixture without teams makes nothing. Its answer has the addresses and the authority.
-    const { answer } = await management.ask('POST', '/v1/fixtures', { teams: [] });
-    return new Carillon(management, answer.service, undefined, accept);
+    return new Carillon(management, await management.describe(), undefined, accept);
   }
 
   constructor(management, description, program, accept) {

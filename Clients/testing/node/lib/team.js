@@ -16,6 +16,9 @@ export class Team {
   #since;
   #rehearsals = [];
   #closesService = false;
+  /** The endpoints of its subscriptions to Web Push, by name, and whether it has devices without one. */
+  #endpoints = new Map();
+  #hasDevices = false;
 
   static async make(carillon, { name = 'Test', id, bundleID, keyID, privateKey } = {}) {
     bundleID ??= `com.example.test-${randomBytes(6).toString('hex')}`;
@@ -73,7 +76,16 @@ export class Team {
       ...values,
     });
     const own = answer.apps.find((app) => app.bundleID === this.bundleID)?.token;
+    for (const { name, endpoint } of answer.subscriptions ?? []) this.#endpoints.set(name, endpoint);
+    this.#hasDevices ||= !answer.subscriptions?.length;
     return new Device(this.#management, answer.deviceID, token ?? own, answer.subscriptions);
+  }
+
+  /** Where the backend has to send if this match is about Web Push: the endpoint; otherwise undefined. */
+  endpoint(match) {
+    const isWebPush = match.protocol === 'webpush' || 'subscription' in match || 'text' in match;
+    if (!isWebPush && this.#hasDevices) return undefined;
+    return this.#endpoints.get(match.subscription) ?? [...this.#endpoints.values()].at(-1);
   }
 
   /**

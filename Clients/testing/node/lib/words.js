@@ -43,17 +43,21 @@ const distrust = [
   'bad_certificate', 'unsupported_certificate', 'certificate_revoked', 'certificate_expired', 'certificate_unknown', 'unknown_ca',
 ];
 
+/** A connection that failed before a request has no team, and tests that run at the same time share the service. */
+const whose = 'a connection since this test began, perhaps another test\'s';
+
 /** A sentence about a connection that failed before a request: what is wrong, and what to do. */
-function trouble({ alert, cause, protocols, client }, { host }) {
+function trouble({ alert, cause, protocols, client }, host) {
   if (protocols) {
     const offered = protocols.length ? `it offered only ${protocols.join(', ')}` : 'it sent a request of HTTP/1';
-    return `The backend does not speak HTTP/2 (${offered}): APNs takes nothing else, so send with a client for HTTP/2.`;
+    return `The backend does not speak HTTP/2 (${whose}: ${offered}): APNs takes nothing else, so send with a client for HTTP/2.`;
   }
   if (distrust.includes(alert) || (!alert && cause?.startsWith('the client ended the connection'))) {
     const how = alert ? `its alert is ${alert}` : cause;
-    return `The backend does not trust the service (${how}): let it trust the authority in apns.ca or apns.caFile, and connect to ${host}.`;
+    return `The backend does not trust the service (${whose}: ${how}): let it trust the authority in apns.ca or apns.caFile, and `
+      + `connect to ${host}.`;
   }
-  return `A connection of ${client ?? 'a client'} failed: ${cause}.`;
+  return `A connection of ${client ?? 'a client'} failed (${whose}): ${cause}.`;
 }
 
 /**
@@ -77,8 +81,10 @@ export function explanation(match, count, timeout, { matched = 0, nearest = [], 
   if (own.length === 0 && matched === 0) {
     // Without a request, the newest connection that failed says more than anything else.
     const connection = failed.find(({ number }) => number > since);
-    if (connection) lines.unshift(trouble(connection, apns));
-    else lines.push(`  The backend has sent nothing: it has to connect to ${apns.url}, and trust the authority in apns.ca.`);
+    const endpoint = apns.endpoint(match);
+    const place = endpoint ? `send to ${endpoint}` : `connect to ${apns.url}`;
+    if (connection) lines.unshift(trouble(connection, endpoint ? new URL(endpoint).hostname : apns.host));
+    else lines.push(`  The backend has sent nothing: it has to ${place}, and trust the authority in apns.ca.`);
   }
   return lines.join('\n');
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import os from 'node:os';
@@ -66,6 +67,22 @@ test('a wait without any request says where to send', async (t) => {
   await assert.rejects(apns.wait({}, { timeout: 0 }), /The backend has sent nothing: it has to connect to https:/);
 });
 
+test('a wait for a message of Web Push says where to send', async (t) => {
+  const apns = await team(t);
+  const subscription = await apns.webPush();
+  const newest = await apns.webPush();
+  const names = async (match, place) => assert.rejects(apns.wait(match, { timeout: 0 }), ({ message }) => {
+    assert.ok(message.includes(`has sent nothing: it has to ${place}, and trust`), message);
+    return true;
+  });
+  await names({}, `send to ${newest.endpoint}`);
+  await names({ text: 'Hello' }, `send to ${newest.endpoint}`);
+  await names({ subscription: subscription.name }, `send to ${subscription.endpoint}`);
+  // It may be about the phone.
+  await apns.device();
+  await names({}, `connect to ${apns.url}`);
+});
+
 /** Waits until a connection of the test's service has failed. The team of the test sees no failed connection. */
 async function connectionFailed(carillon) {
   await carillon.management.ask('POST', '/v1/requests/wait', { match: { outcome: 'failed' }, timeout: 'PT60S' }, { wait: 60_000 });
@@ -79,7 +96,7 @@ test('a backend that does not trust the authority', async (t) => {
   assert.match(error.code, /CERT|SELF_SIGNED|UNABLE_TO/);
   await connectionFailed(carillon);
   await assert.rejects(earlier.wait({ outcome: 'delivered' }, { timeout: 0 }), ({ message }) => {
-    assert.match(message, /^The backend does not trust the service \(.*\): let it trust the authority in apns\.ca or apns\.caFile/);
+    assert.match(message, /^The backend does not trust the service \(a connection since this test began, perhaps another test's: .*\): let it trust the authority in apns\.ca or apns\.caFile/);
     assert.match(message, /\n0 requests matched .* within 0 s, instead of 1\.$/);
     return true;
   });
@@ -96,7 +113,7 @@ test('a backend that does not speak HTTP/2', async (t) => {
   await once(sending, 'error');
   await connectionFailed(carillon);
   await assert.rejects(
-    apns.wait({}, { timeout: 0 }), /^WaitTimeout.*: The backend does not speak HTTP\/2 \(it offered only http\/1\.1\): APNs takes/);
+    apns.wait({}, { timeout: 0 }), /^WaitTimeout.*: The backend does not speak HTTP\/2 \(a connection .*: it offered only http\/1\.1\): APNs takes/);
   const other = await carillon.team();
   const socket = tls.connect({ host: carillon.host, port: carillon.port, ca: carillon.ca });
   socket.on('error', () => {});
@@ -104,7 +121,7 @@ test('a backend that does not speak HTTP/2', async (t) => {
   await once(socket, 'close');
   await carillon.management.ask(
     'POST', '/v1/requests/wait', { match: { outcome: 'failed' }, count: 2, timeout: 'PT60S' }, { wait: 60_000 });
-  await assert.rejects(other.wait({}, { timeout: 0 }), /does not speak HTTP\/2 \(it sent a request of HTTP\/1\)/);
+  await assert.rejects(other.wait({}, { timeout: 0 }), /does not speak HTTP\/2 \(a connection .*: it sent a request of HTTP\/1\)/);
 });
 
 test('a journal that is off', async (t) => {
@@ -182,6 +199,54 @@ test('a program that says nothing', async (t) => {
   await assert.rejects(Carillon.start(), /false is not Carillon's program, and ended \(exit status 1\): correct the variable CARILLON/);
 });
 
+for (const [said, text] of [
+  ['/lib/libc.so.6: version \\`GLIBC_2.34\' not found', /because this system lacks glibc 2\.34 or newer: take a newer system/],
+  ['error while loading shared libraries: libpq.so.5: cannot open', /this system lacks the library libpq\.so\.5: install it, or take/],
+]) {
+  test(`a system that lacks what the program needs (${said})`, async (t) => {
+    program(t, `echo "$0: ${said}" >&2; exit 127`, '');
+    await assert.rejects(Carillon.start(), text);
+  });
+}
+
+for (const content of ['exec yes', 'tr "\\0" x </dev/zero', 'sleep 100 & sleep 100']) {
+  test(`a program that prints for ever, or leaves a child (${content})`, async (t) => {
+    program(t, content, '');
+    await assert.rejects(Carillon.start({ startTimeout: 200 }), /is not Carillon's program, and (printed|was not ready within 200 ms)/);
+  });
+}
+
+test('something else in place of the management API', async (t) => {
+  let status, body;
+  const server = http.createServer((_, answer) => answer.writeHead(status).end(body)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => { server.close(); server.closeAllConnections(); });
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const answers = [
+    [200, '{}'], [200, '[]'], [200, ''], [200, '{"service":{}}'], [404, '{"error":"no"}'], [404, 'null'], [404, '<html>']];
+  for ([status, body] of answers) {
+    await assert.rejects(Carillon.attach({ url, key: 'key' }), {
+      message: `${url} is not Carillon's management API (POST /v1/fixtures got ${status}): check CARILLON_MANAGEMENT_URL.` });
+  }
+  [status, body] = [200, '{"service":{"caPEM":"PEM"}}'];
+  await assert.rejects(Carillon.attach({ url, key: 'key' }), /is older than this package: start Carillon 0\.2\.0 or newer there/);
+});
+
+test('a key with something around it, and another port', async (t) => {
+  const { management, host, port } = await started(t);
+  await (await Carillon.attach({ url: `${management.url}\n`, key: `${management.key}\r\n` })).close();
+  for (const key of ['my key', 'Schlüssel→']) {
+    await assert.rejects(Carillon.attach({ url: management.url, key }), ({ message }) => {
+      assert.match(message, /^CARILLON_MANAGEMENT_KEY has a character that no key has/);
+      assert.ok(!message.includes(key));
+      return true;
+    });
+  }
+  await assert.rejects(
+    Carillon.attach({ url: `http://${host}:${port}`, key: management.key }),
+    /check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log/);
+});
+
 test('an older Carillon', async (t) => {
   program(t, 'echo "Error: Unknown option" >&2; exit 64', '0.1.9');
   await assert.rejects(Carillon.start(), /is Carillon 0\.1\.9, and this package needs 0\.2\.0 or newer: correct the variable CARILLON/);
@@ -211,7 +276,9 @@ test('a wrong key, and a URL that is none', async (t) => {
   await assert.rejects(Carillon.attach({ url: management.url, key: 'wrong' }), /refuses the key: set CARILLON_MANAGEMENT_KEY to its key/);
   await assert.rejects(
     Carillon.attach({ url: management.url, key: '' }), /needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set: set/);
-  await assert.rejects(Carillon.attach({ url: 'localhost' }), /set it to a URL such as http:\/\/localhost:2198/);
+  for (const url of ['localhost', 'http://localhost:99999']) {
+    await assert.rejects(Carillon.attach({ url }), /set it to a URL such as http:\/\/localhost:2198/);
+  }
 });
 
 test('variables name a service that runs', async (t) => {

@@ -60,7 +60,7 @@ test('a connection that the service closed while it was idle is replaced', async
 
 test('a service that closes connections is not asked again and again', async (t) => {
   const { server, management } = await serve(t, (request) => request.socket.destroy());
-  await assert.rejects(management.ask('GET', '/'), /closed the connection before its answer: if its log names a limit/);
+  await assert.rejects(management.ask('GET', '/'), /closed the connection before its answer: check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log names a limit/);
   assert.equal(server.connections_, 1);
 });
 

@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from multiprocessing.connection import AuthenticationError, Client, Listener
+from multiprocessing.connection import Client, Listener
 
 import pytest
 
@@ -18,6 +18,7 @@ class Distribution:
     def __init__(self, start):
         self._start = start
         self._listener = None
+        self._is_over = threading.Event()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
@@ -29,6 +30,7 @@ class Distribution:
         node.workerinput["carillon"] = {"port": self._listener.address[1], "key": self._key.hex()}
 
     def pytest_unconfigure(self):
+        self._is_over.set()
         if self._listener is not None:
             self._listener.close()
 
@@ -36,18 +38,28 @@ class Distribution:
         while True:
             try:
                 connection = self._listener.accept()
-            except (AuthenticationError, EOFError, ConnectionError):
-                continue  # It was no worker, or the worker has ended.
-            except OSError:
-                return  # The run is over.
+            except Exception:
+                # The run is over; or it was no worker, or the worker has ended. Do not spin if no file can be opened.
+                if self._is_over.wait(0.01):
+                    return
+                continue
             with connection:
+                answer = self._answer()
                 try:
-                    management = self._start()
-                    connection.send({"url": management.url, "key": management.key})
-                except CarillonError as error:
-                    connection.send({"error": str(error)})
+                    connection.send(answer)
                 except OSError:
                     pass  # The worker has ended.
+
+    def _answer(self):
+        """What a worker is told. A worker waits for it without a limit, so no error may end this thread."""
+        try:
+            management = self._start()
+            return {"url": management.url, "key": management.key}
+        except CarillonError as error:
+            return {"error": str(error)}
+        except BaseException as error:  # pytest.fail and sys.exit raise no Exception.
+            return {"error": f"The service did not start ({type(error).__name__}: {error}): look for the error in conftest.py, in a "
+                             "plugin or in this package."}
 
 
 def from_controller(place):

@@ -8,6 +8,7 @@ import urllib.parse
 
 from . import exact_json
 from .errors import CarillonError
+from .program import OLDEST
 
 # The longest times in seconds until the service answers: a request that waits for nothing; and beyond the time of a wait, and
 # for each request after one that was not answered.
@@ -26,17 +27,23 @@ class Management:
 
     def __init__(self, url, key, explain=None, limits=(_LIMIT, _SHORT_LIMIT)):
         """explain: a sentence about the end of a service that was started here; None if it was not started here."""
-        self.url = url.rstrip("/")
-        self.key = key
+        # A secret of CI often ends with a newline.
+        self.url = url.strip().rstrip("/")
+        self.key = (key or "").strip()
         self._explain = explain
         self._limit, self._short_limit = limits
         self._is_silent = False
         parts = urllib.parse.urlsplit(self.url)
+        try:
+            self._port = parts.port
+        except ValueError:
+            parts = parts._replace(netloc="")  # Above 65535.
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CarillonError(f"CARILLON_MANAGEMENT_URL is {url}: set it to a URL such as http://localhost:2198.")
+            raise CarillonError(f"CARILLON_MANAGEMENT_URL is {self.url}: set it to a URL such as http://localhost:2198.")
+        if not all("!" <= character <= "~" for character in self.key):
+            raise CarillonError("CARILLON_MANAGEMENT_KEY has a character that no key has, such as a space: set it to the key alone.")
         self._open = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self.host = parts.hostname
-        self._port = parts.port
         self._path = parts.path
         # A list's append and pop are atomic, so that threads need no lock. A forked process leaves its parent's alone.
         self._idle = []
@@ -60,11 +67,27 @@ class Management:
             raise CarillonError(self._explain and self._explain() or self._failure(error, timeout)) from None
         self._is_silent = False
         if status // 100 != 2 and status not in beside:
-            raise CarillonError(self._refusal(method, path, status, text), status)
+            raise self._refusal(method, path, status, text)
         try:
             return status, exact_json.loads(text) if text else None
         except ValueError:
-            raise CarillonError(f"{self.url} is not Carillon's management API: check CARILLON_MANAGEMENT_URL.") from None
+            raise self._stranger(method, path, status) from None
+
+    def _stranger(self, method, path, status):
+        return CarillonError(
+            f"{self.url} is not Carillon's management API ({method} {path} got {status}): check CARILLON_MANAGEMENT_URL.", status)
+
+    def describe(self):
+        """Where the service is, and what to trust, from the service itself."""
+        path = "/v1/fixtures"
+        # A fixture without teams makes nothing. Its answer has the addresses and the authority.
+        status, made = self.ask("POST", path, {"teams": []})
+        service = made.get("service") if isinstance(made, dict) else None
+        if not isinstance(service, dict) or not isinstance(service.get("caPEM"), str):
+            raise self._stranger("POST", path, status)
+        if "journal" not in service:
+            raise CarillonError(f"The Carillon at {self.url} is older than this package: start Carillon {OLDEST} or newer there.")
+        return service
 
     def close(self):
         """Closes the idle connections."""
@@ -114,7 +137,8 @@ class Management:
     def _failure(self, error, timeout):
         name = "The Carillon of this test run" if self._explain else f"The Carillon at {self.url}"
         if isinstance(error, _CLOSED):
-            return (f"{name} closed the connection before its answer: if its log names a limit, such as "
+            advice = "" if self._explain else "check that CARILLON_MANAGEMENT_URL has the port of the management API; "
+            return (f"{name} closed the connection before its answer: {advice}if its log names a limit, such as "
                     "management-connections, raise it.")
         cause = str(error) or type(error).__name__
         if isinstance(error, (TimeoutError, socket.timeout)):
@@ -127,10 +151,12 @@ class Management:
     def _refusal(self, method, path, status, text):
         if status == 401:
             cause = "refuses the key" if self.key else "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set"
-            return f"The Carillon at {self.url} {cause}: set CARILLON_MANAGEMENT_KEY to its key."
+            return CarillonError(f"The Carillon at {self.url} {cause}: set CARILLON_MANAGEMENT_KEY to its key.", status)
         try:
             problem = exact_json.loads(text)
             detail, pointer = problem.get("detail") or problem.get("title"), problem.get("pointer")
         except (ValueError, AttributeError):
-            return f"{self.url} is not Carillon's management API ({method} {path} got {status}): check CARILLON_MANAGEMENT_URL."
-        return f"{detail} ({method} {path}, {status}{', at ' + pointer if pointer else ''})"
+            detail = None
+        if not detail:
+            return self._stranger(method, path, status)
+        return CarillonError(f"{detail} ({method} {path}, {status}{', at ' + pointer if pointer else ''})", status)

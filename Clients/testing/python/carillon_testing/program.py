@@ -18,7 +18,10 @@ from .errors import CarillonError
 _FOLDER = Path(__file__).parent
 
 # The oldest Carillon that this package works with.
-_OLDEST = "0.2.0"
+OLDEST = "0.2.0"
+
+# The ready line has some thousand bytes. A program that prints more is another one.
+_LONGEST_LINE = 1 << 20
 
 _programs = weakref.WeakSet()
 
@@ -66,24 +69,50 @@ def _environment(path):
 def _version(path):
     """The version of a program, if it is Carillon's; otherwise None."""
     try:
-        said = subprocess.run(
-            [path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=5,
-            env=_environment(path)).stdout
-    except (OSError, subprocess.TimeoutExpired):
+        process = subprocess.Popen(
+            [path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=_environment(path))
+    except OSError:
         return None
-    match = re.fullmatch(r"(\d+\.\d+\.\d+)(-\S+)?( \(.*\))?\s*", said[:200].decode(errors="replace"))
+    said, deadline = b"", time.monotonic() + 5
+    # It may print for ever, and a child of it may keep its output open.
+    with process.stdout:
+        while len(said) < 200 and select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
+            piece = os.read(process.stdout.fileno(), 200)
+            if not piece:
+                break
+            said += piece
+    process.kill()
+    process.wait()
+    match = re.fullmatch(r"(\d+\.\d+\.\d+)(-\S+)?( \(.*\))?\s*", said.decode(errors="replace"))
     return match and match[1]
+
+
+def _missing(said):
+    """What this system lacks, and what to do, if the system's loader says that it cannot load a program; otherwise None."""
+    library = re.search(r"error while loading shared libraries: ([^:\s]+)", said)
+    if library and "GLIBC" not in said:
+        return (f"the library {library[1]}: install it, or take the program of a release's archive, which has its libraries "
+                "inside")
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", said)
+    if versions:
+        newest = max((int(major), int(minor)) for major, minor in versions)
+        return "glibc {}.{} or newer: take a newer system, such as the image of Debian 12 or Ubuntu 22.04".format(*newest)
+    return None
 
 
 def _not_started(path, happened, said):
     """The error of a program that is not a service; `happened` is what it did."""
+    missing = _missing(said)
+    if missing:
+        return CarillonError(f"{path} cannot be started, because this system lacks {missing}.{said}")
     version = _version(path)
     advice = ("correct the variable CARILLON, or remove it" if os.environ.get("CARILLON")
               else "name Carillon's in the variable CARILLON")
     if version is None:
         return CarillonError(f"{path} is not Carillon's program, and {happened}: {advice}.{said}")
-    if [int(part) for part in version.split(".")] < [int(part) for part in _OLDEST.split(".")]:
-        return CarillonError(f"{path} is Carillon {version}, and this package needs {_OLDEST} or newer: {advice}.{said}")
+    if [int(part) for part in version.split(".")] < [int(part) for part in OLDEST.split(".")]:
+        return CarillonError(f"{path} is Carillon {version}, and this package needs {OLDEST} or newer: {advice}.{said}")
     return CarillonError(f"{path} did not start: it {happened}.{said}")
 
 
@@ -128,6 +157,8 @@ class Program:
                 status = self._end()
                 raise _not_started(path, f"ended ({_ending(status)})", self.log())
             text += piece
+            if len(text) > _LONGEST_LINE:
+                break  # The service prints one line.
         try:
             ready = json.loads(text)
             if ready["event"] == "ready":

@@ -42,9 +42,7 @@ class Carillon:
         if not url:
             raise CarillonError("No service is named: set CARILLON_MANAGEMENT_URL, or pass a URL.")
         management = Management(url, key or os.environ.get("CARILLON_MANAGEMENT_KEY"))
-        # A fixture without teams makes nothing. Its answer has the addresses and the authority.
-        _, made = management.ask("POST", "/v1/fixtures", {"teams": []})
-        return cls(management, made["service"], None, accept)
+        return cls(management, management.describe(), None, accept)
 
     def __init__(self, management, description, program, accept):
         self.management = management

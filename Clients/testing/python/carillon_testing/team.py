@@ -26,6 +26,9 @@ class Team:
         self._management = carillon.management
         self._rehearsals = []
         self._files = {}
+        # The endpoints of its subscriptions to Web Push, by name, and whether it has devices without one.
+        self._endpoints = {}
+        self._has_devices = False
         #: The app, which is also its topic.
         self.bundle_id = bundle_id or "com.example.test-" + secrets.token_hex(6)
         key = {"keyID": key_id, "privateKey": private_key}
@@ -90,6 +93,8 @@ class Team:
             "APNS_PRIVATE_KEY": self.private_key, "APNS_TOPIC": self.bundle_id,
             # OpenSSL, and so Python's ssl and httpx, trust the authorities in this file in place of the system's.
             "SSL_CERT_FILE": self.ca_file,
+            # requests, and so pywebpush, trust these.
+            "REQUESTS_CA_BUNDLE": self.ca_file,
         }
 
     def device(self, behaviour="online", *, name="phone", token=None, **values):
@@ -103,7 +108,18 @@ class Team:
             device["tokens"] = {self.bundle_id: token}
         device.update(values)
         _, made = self._management.ask("POST", "/v1/devices", device)
+        subscriptions = made.get("subscriptions", [])
+        self._endpoints.update((each["name"], each["endpoint"]) for each in subscriptions)
+        self._has_devices |= not subscriptions
         return Device(self, made, token)
+
+    def _endpoint(self, match):
+        """Where the backend has to send if this match is about Web Push: the endpoint; otherwise None."""
+        is_web_push = match.get("protocol") == "webpush" or "subscription" in match or "text" in match
+        if not self._endpoints or not (is_web_push or not self._has_devices):
+            return None
+        named = [endpoint for name, endpoint in self._endpoints.items() if name == match.get("subscription")]
+        return (named or list(self._endpoints.values()))[-1]
 
     def web_push(self, behaviour="online", *, name=None, vapid=None, plain=False, **values):
         """Makes a virtual device, and a subscription of its app to Web Push (docs/web-push.md).

@@ -1,6 +1,7 @@
 """Values and explanations in the words of the management API."""
 
 import datetime
+import urllib.parse
 
 from . import exact_json
 
@@ -48,18 +49,22 @@ _DISTRUST = {
     "bad_certificate", "unsupported_certificate", "certificate_revoked", "certificate_expired", "certificate_unknown", "unknown_ca"}
 
 
+# A connection that failed before a request has no team, and tests that run at the same time share the service.
+_WHOSE = "a connection since this test began, perhaps another test's"
+
+
 def _trouble(connection, host):
     """A sentence about a connection that failed before a request: what is wrong, and what to do."""
     alert, cause = connection.get("alert"), connection.get("cause", "")
     if "protocols" in connection:
         offered = ", ".join(connection["protocols"])
         how = f"it offered only {offered}" if offered else "it sent a request of HTTP/1"
-        return f"The backend does not speak HTTP/2 ({how}): APNs takes nothing else, so send with a client for HTTP/2."
+        return f"The backend does not speak HTTP/2 ({_WHOSE}: {how}): APNs takes nothing else, so send with a client for HTTP/2."
     if alert in _DISTRUST or (alert is None and cause.startswith("the client ended the connection")):
         how = f"its alert is {alert}" if alert else cause
-        return (f"The backend does not trust the service ({how}): let it trust the authority in apns.ca_file, apns.ca_pem or "
-                f"apns.ssl_context, and connect to {host}.")
-    return f"A connection of {connection.get('client', 'a client')} failed: {cause}."
+        return (f"The backend does not trust the service ({_WHOSE}: {how}): let it trust the authority in apns.ca_file, "
+                f"apns.ca_pem or apns.ssl_context, and connect to {host}.")
+    return f"A connection of {connection.get('client', 'a client')} failed ({_WHOSE}): {cause}."
 
 
 def explanation(match, count, timeout, answer, apns, since):
@@ -83,13 +88,14 @@ def explanation(match, count, timeout, answer, apns, since):
         if not miss["differs"]:
             lines.append("    matches")
     if not nearest and not matched:
+        endpoint = apns._endpoint(match)
         # Without a request, the newest connection that failed says more than anything else.
         failed = [connection for connection in answer.get("failed", []) if connection["number"] > since]
         if failed:
-            lines.insert(0, _trouble(failed[0], apns.host))
+            lines.insert(0, _trouble(failed[0], urllib.parse.urlsplit(endpoint).hostname if endpoint else apns.host))
         else:
-            lines.append(
-                f"  The backend has sent nothing: it has to connect to {apns.url}, and trust the authority in apns.ca_file.")
+            place = f"send to {endpoint}" if endpoint else f"connect to {apns.url}"
+            lines.append(f"  The backend has sent nothing: it has to {place}, and trust the authority in apns.ca_file.")
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """What a developer sees if something is wrong. Each is one sentence that says what to do, and nothing hangs."""
 
+import http.server
 import os
 import select
 import signal
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import threading
 import urllib.request
 
 import httpx
@@ -61,6 +63,19 @@ def test_a_wait_without_any_request_says_where_to_send(apns):
         apns.wait(timeout=0)
 
 
+def test_a_wait_for_a_message_of_web_push_says_where_to_send(apns):
+    subscription, newest = apns.web_push(), apns.web_push()
+    for match, endpoint in (
+            ({}, newest.endpoint), ({"text": "Hello"}, newest.endpoint), ({"subscription": subscription.name}, subscription.endpoint)):
+        with pytest.raises(WaitTimeout) as failure:
+            apns.wait(timeout=0, **match)
+        assert f"has sent nothing: it has to send to {endpoint}, and trust" in str(failure.value)
+    # It may be about the phone.
+    apns.device()
+    with pytest.raises(WaitTimeout, match="has sent nothing: it has to connect to https://"):
+        apns.wait(timeout=0)
+
+
 def connection_failed(carillon, count=1):
     """Waits until connections of the test's service have failed. The team of the test sees no failed connection."""
     body = {"match": {"outcome": "failed"}, "count": count, "timeout": "PT60S"}
@@ -73,8 +88,8 @@ def test_a_backend_that_does_not_trust_the_authority(started):
             client.post(apns.url + "/3/device/00")
         connection_failed(started)
         with pytest.raises(WaitTimeout, match=(
-                r"^The backend does not trust the service \(its alert is unknown_ca\): let it trust the authority in apns.ca_file, "
-                r"apns.ca_pem or apns.ssl_context, and connect to 127.0.0.1.\n0 requests matched within 0 s, instead of 1.$")):
+                r"^The backend does not trust the service \(a connection since this test began, perhaps another test's: its alert is "
+                r"unknown_ca\): let it trust the authority in apns.ca_file, apns.ca_pem or apns.ssl_context, and connect to 127.0.0.1.\n0 requests matched within 0 s, instead of 1.$")):
             apns.wait(timeout=0)
         (line,) = apns.sent()
         assert line.startswith("#1, a connection of 127.0.0.1:")
@@ -91,14 +106,14 @@ def test_a_backend_that_does_not_speak_http_2(started):
         with pytest.raises(OSError):
             urllib.request.urlopen(apns.url + "/3/device/00", b"{}", context=context)
         connection_failed(started)
-        with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(it offered only http/1.1\): APNs takes"):
+        with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(a connection .*: it offered only http/1.1\): APNs"):
             apns.wait(timeout=0)
     context = ssl.create_default_context(cadata=started.ca_pem)
     with started.team() as apns:
         with socket.create_connection((apns.host, apns.port)) as plain, context.wrap_socket(plain, server_hostname=apns.host) as tls:
             tls.sendall(b"POST /3/device/00 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
             connection_failed(started, 2)
-        with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(it sent a request of HTTP/1\)"):
+        with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(a connection .*: it sent a request of HTTP/1\)"):
             apns.wait(timeout=0)
 
 
@@ -166,6 +181,68 @@ def test_a_program_that_says_nothing(monkeypatch):
         Carillon.start()
 
 
+@pytest.mark.parametrize("said, text", [
+    ("/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by $0)", "glibc 2.34 or newer: take a newer system"),
+    ("error while loading shared libraries: libpq.so.5: cannot open shared object file: No such file",
+     "the library libpq.so.5: install it, or take the program of a release's archive")])
+def test_a_system_that_lacks_what_the_program_needs(program, said, text):
+    program(f'echo "$0: {said.replace("`", chr(92) + "`")}" >&2; exit 127', version=None)
+    with pytest.raises(CarillonError, match=f"carillon cannot be started, because this system lacks {text}"):
+        Carillon.start()
+
+
+@pytest.mark.parametrize("content", ["exec yes", "tr '\\0' x </dev/zero", "sleep 100 & sleep 100"])
+def test_a_program_that_prints_for_ever_or_leaves_a_child(program, content):
+    program(content, version=None)
+    with pytest.raises(CarillonError, match="is not Carillon's program, and (printed|was not ready within 0.2 s)"):
+        Carillon.start(start_timeout=0.2)
+
+
+class Answering(http.server.BaseHTTPRequestHandler):
+    """A service that is none of Carillon's."""
+
+    def do_POST(self):
+        status, body = self.server.answer
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("answer", [
+    (200, b"{}"), (200, b"[]"), (200, b""), (200, b'{"service":{}}'), (404, b'{"error":"no"}'), (404, b"null"), (404, b"<html>")])
+def test_something_else_in_place_of_the_management_api(answer):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        server.answer = answer
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with pytest.raises(CarillonError, match=r"^http://127.0.0.1:\d+ is not Carillon's management API \(POST /v1/fixtures got "
+                                                rf"{answer[0]}\): check CARILLON_MANAGEMENT_URL.$"):
+            Carillon.attach(f"http://127.0.0.1:{server.server_port}", "key")
+        server.answer = 200, b'{"service":{"caPEM":"PEM"}}'
+        with pytest.raises(CarillonError, match=r"^The Carillon at http://127.0.0.1:\d+ is older than this package: start Carillon 0"):
+            Carillon.attach(f"http://127.0.0.1:{server.server_port}", "key")
+        server.shutdown()
+        thread.join()
+
+
+def test_the_port_of_providers_in_place_of_the_management_api(started):
+    with pytest.raises(CarillonError, match="check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log"):
+        Carillon.attach(f"http://{started.host}:{started.port}", started.management.key)
+
+
+def test_a_key_with_something_around_it(started, monkeypatch):
+    monkeypatch.setenv("CARILLON_MANAGEMENT_KEY", started.management.key + "\r\n")
+    Carillon.attach(started.management.url + "\n").close()
+    for key in ("my key", "Schlüssel→"):
+        with pytest.raises(CarillonError, match="^CARILLON_MANAGEMENT_KEY has a character that no key has") as failure:
+            Carillon.attach(started.management.url, key)
+        assert key not in str(failure.value)
+
+
 def test_an_older_carillon(program):
     program("echo 'Error: Unknown option' >&2; exit 64", version="0.1.9")
     with pytest.raises(CarillonError, match="is Carillon 0.1.9, and this package needs 0.2.0 or newer: correct the variable"):
@@ -202,9 +279,10 @@ def test_an_empty_key(started, monkeypatch):
         Carillon.attach(started.management.url)
 
 
-def test_a_url_that_is_none():
+@pytest.mark.parametrize("url", ["localhost", "http://localhost:99999"])
+def test_a_url_that_is_none(url):
     with pytest.raises(CarillonError, match="set it to a URL such as http://localhost:2198"):
-        Carillon.attach("localhost")
+        Carillon.attach(url)
 
 
 def test_variables_name_a_service_that_runs(started, monkeypatch):

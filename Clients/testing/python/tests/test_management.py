@@ -82,7 +82,7 @@ def test_a_silent_service_costs_little_more_than_the_wait():
 
 def test_a_service_that_closes_connections_is_not_asked_again_and_again(server, management):
     server.answers = 0
-    with pytest.raises(CarillonError, match="closed the connection before its answer: if its log names a limit"):
+    with pytest.raises(CarillonError, match="closed the connection before its answer: check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log names a limit"):
         management.ask("GET", "/closed")
     assert server.connections == 1
 

@@ -36,6 +36,24 @@ def test_all_workers_share_the_service(pytester, starts):
     assert starts() == ["start"]
 
 
+@pytest.mark.parametrize("error", ["KeyError('service')", "pytest.fail.Exception('service')", "SystemExit('service')"])
+def test_all_workers_are_told_of_an_error_that_nobody_expects(pytester, monkeypatch, error):
+    monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
+    pytester.makeconftest(f"""
+        import pytest
+        from carillon_testing import Carillon
+
+        def start(**_):
+            raise {error}
+
+        Carillon.start = start
+    """)
+    pytester.makepyfile("def test_one(apns): pass\ndef test_other(apns): pass")
+    result = pytester.runpytest_subprocess("-n", "2", timeout=60)
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*The service did not start (*: *service*): *"] * 2)
+
+
 def test_all_workers_are_told_why_it_does_not_start(pytester, monkeypatch):
     monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
     monkeypatch.setenv("CARILLON", "/nowhere/carillon")

@@ -23,6 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -46,6 +47,9 @@ public final class APNs implements AutoCloseable {
     final long since;
     private final List<Rehearsal> rehearsals = new ArrayList<>();
     private final Map<String, Path> files = new HashMap<>();
+    private final List<Subscription> subscriptions = new CopyOnWriteArrayList<>();
+    /** Whether there are devices without a subscription. */
+    private volatile boolean hasDevices;
 
     APNs(Carillon carillon, String teamID, String bundleID, String keyID, String privateKeyPEM) {
         this.carillon = carillon;
@@ -156,7 +160,9 @@ public final class APNs implements AutoCloseable {
      * @param token the device token in hexadecimal digits; null if the service makes one
      */
     public Device device(Map<String, ?> behaviour, String token) {
-        return read(make(behaviour, token == null ? Map.of() : Map.of("tokens", Map.of(bundleID, token))), token);
+        Device device = read(make(behaviour, token == null ? Map.of() : Map.of("tokens", Map.of(bundleID, token))), token);
+        hasDevices = true;
+        return device;
     }
 
     private Map<?, ?> make(Map<String, ?> behaviour, Map<String, ?> more) {
@@ -190,7 +196,18 @@ public final class APNs implements AutoCloseable {
         Map<String, Object> wanted = new LinkedHashMap<>(subscription);
         wanted.putIfAbsent("name", HexFormat.of().toHexDigits(new SecureRandom().nextInt()));
         Map<?, ?> made = make(behaviour, Map.of("subscriptions", List.of(wanted)));
-        return new Subscription(read(made, null), (Map<?, ?>) ((List<?>) made.get("subscriptions")).get(0));
+        Subscription subscribed = new Subscription(read(made, null), (Map<?, ?>) ((List<?>) made.get("subscriptions")).get(0));
+        subscriptions.add(subscribed);
+        return subscribed;
+    }
+
+    /** Where the backend has to send if this match is about Web Push; otherwise null. */
+    String endpoint(Map<String, ?> match) {
+        boolean isWebPush = match.containsKey("subscription") || match.containsKey("text") || "webpush".equals(match.get("protocol"));
+        List<Subscription> all = List.copyOf(subscriptions);
+        if (all.isEmpty() || !isWebPush && hasDevices) return null;
+        return all.stream().filter(each -> each.name().equals(match.get("subscription"))).findFirst()
+                .orElse(all.get(all.size() - 1)).endpoint();
     }
 
     private Map<String, Object> own(Map<String, ?> match) {

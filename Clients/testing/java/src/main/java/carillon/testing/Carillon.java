@@ -82,9 +82,7 @@ public final class Carillon implements AutoCloseable {
 
     static Carillon attach(String url, String key, Settings settings, Map<String, String> variables) {
         Management management = new Management(url, key, null);
-        // A fixture without teams makes nothing. Its answer has the addresses and the authority.
-        Object service = management.ask("POST", "/v1/fixtures", Map.of("teams", List.of())).object().get("service");
-        return new Carillon(management, (Map<?, ?>) service, null, settings, variables);
+        return new Carillon(management, management.describe(), null, settings, variables);
     }
 
     private Carillon(Management management, Map<?, ?> description, Program program, Settings settings,

@@ -8,6 +8,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -37,8 +38,9 @@ final class Management {
 
     Management(String url, String key, Supplier<String> ending, Limits limits) {
         this.limits = limits;
-        this.url = url.replaceAll("/+$", "");
-        this.key = key;
+        // A secret of CI often ends with a newline.
+        this.url = url.strip().replaceAll("/+$", "");
+        this.key = key == null ? "" : key.strip();
         this.ending = ending;
         URI place = null;
         try {
@@ -46,9 +48,14 @@ final class Management {
         } catch (IllegalArgumentException e) {
             // Refused below.
         }
-        if (place == null || place.getHost() == null || !Set.of("http", "https").contains(String.valueOf(place.getScheme()))) {
+        if (place == null || place.getHost() == null || place.getPort() > 65535
+                || !Set.of("http", "https").contains(String.valueOf(place.getScheme()))) {
             throw new CarillonException(
-                    "CARILLON_MANAGEMENT_URL is " + url + ": set it to a URL such as http://localhost:2198.");
+                    "CARILLON_MANAGEMENT_URL is " + this.url + ": set it to a URL such as http://localhost:2198.");
+        }
+        if (!this.key.matches("[!-~]*")) {
+            throw new CarillonException(
+                    "CARILLON_MANAGEMENT_KEY has a character that no key has, such as a space: set it to the key alone.");
         }
         this.place = place;
     }
@@ -72,7 +79,7 @@ final class Management {
 
     private Answer ask(String method, String path, Object body, Duration timeout, Set<Integer> beside) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path)).timeout(timeout);
-        if (key != null && !key.isEmpty()) request.header("Authorization", "Bearer " + key);
+        if (!key.isEmpty()) request.header("Authorization", "Bearer " + key);
         if (body != null) request.header("Content-Type", "application/json");
         request.method(method, body == null
                 ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(Json.write(body)));
@@ -92,12 +99,11 @@ final class Management {
         try {
             value = answer.body().isEmpty() ? null : Json.read(answer.body());
         } catch (IllegalArgumentException e) {
-            throw new CarillonException(url + " is not Carillon's management API (" + method + " " + path + " got " + status
-                    + "): check CARILLON_MANAGEMENT_URL.", status);
+            throw stranger(method, path, status);
         }
         if (status / 100 == 2 || beside.contains(status)) return new Answer(status, value);
         if (status == 401) {
-            String cause = key == null || key.isEmpty()
+            String cause = key.isEmpty()
                     ? "needs a key, and CARILLON_MANAGEMENT_KEY is empty or not set" : "refuses the key";
             throw new CarillonException(
                     "The Carillon at " + url + " " + cause + ": set CARILLON_MANAGEMENT_KEY to its key.", status);
@@ -108,8 +114,30 @@ final class Management {
             detail = problem.get("detail");
             pointer = problem.get("pointer");
         }
+        if (detail == null) throw stranger(method, path, status);
         throw new CarillonException(detail + " (" + method + " " + path + ", " + status
                 + (pointer == null ? "" : ", at " + pointer) + ")", status);
+    }
+
+    private CarillonException stranger(String method, String path, int status) {
+        return new CarillonException(url + " is not Carillon's management API (" + method + " " + path + " got " + status
+                + "): check CARILLON_MANAGEMENT_URL.", status);
+    }
+
+    /** Where the service is, and what to trust, from the service itself. */
+    Map<?, ?> describe() {
+        String path = "/v1/fixtures";
+        // A fixture without teams makes nothing. Its answer has the addresses and the authority.
+        Answer answer = ask("POST", path, Map.of("teams", List.of()));
+        if (!(answer.value() instanceof Map<?, ?> made && made.get("service") instanceof Map<?, ?> service
+                && service.get("caPEM") instanceof String)) {
+            throw stranger("POST", path, answer.status());
+        }
+        if (!service.containsKey("journal")) {
+            throw new CarillonException("The Carillon at " + url + " is older than this library: start Carillon " + Program.OLDEST
+                    + " or newer there.");
+        }
+        return service;
     }
 
     private static HttpResponse<String> send(HttpRequest request) throws IOException, InterruptedException {
@@ -132,8 +160,9 @@ final class Management {
             isSilent = true;
             cause = "no answer within " + timeout.toMillis() / 1000.0 + " s";
         } else if (!(e instanceof ConnectException)) {
-            return name + " closed the connection before its answer: if its log names a limit, such as management-connections, "
-                    + "raise it.";
+            String check = ending == null ? "check that CARILLON_MANAGEMENT_URL has the port of the management API; " : "";
+            return name + " closed the connection before its answer: " + check
+                    + "if its log names a limit, such as management-connections, raise it.";
         }
         return name + " does not answer (" + cause + "): " + advice + ".";
     }

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,7 +63,7 @@ final class Program implements AutoCloseable {
     }
 
     /** The oldest Carillon that this library works with. */
-    private static final String OLDEST = "0.2.0";
+    static final String OLDEST = "0.2.0";
     private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+)\\.(\\d+)(-\\S+)?( \\(.*\\))?\\s*");
 
     /** The version of a program; empty if it is not Carillon's. */
@@ -73,8 +74,10 @@ final class Program implements AutoCloseable {
             Process asked = builder.start();
             try {
                 asked.getOutputStream().close();
+                // It may print for ever, and a child of it may keep its output open.
                 if (!asked.waitFor(5, TimeUnit.SECONDS)) return Optional.empty();
-                String text = new String(asked.getInputStream().readNBytes(200), StandardCharsets.UTF_8);
+                byte[] said = new byte[Math.min(200, asked.getInputStream().available())];
+                String text = new String(said, 0, Math.max(0, asked.getInputStream().read(said)), StandardCharsets.UTF_8);
                 Matcher parts = VERSION.matcher(text);
                 return parts.matches() ? Optional.of(text.strip()) : Optional.empty();
             } finally {
@@ -99,8 +102,30 @@ final class Program implements AutoCloseable {
         return false;
     }
 
+    private static final Pattern LIBRARY = Pattern.compile("error while loading shared libraries: ([^:\\s]+)");
+    private static final Pattern GLIBC = Pattern.compile("GLIBC_(\\d{1,3})\\.(\\d{1,3})");
+
+    /** What this system lacks, and what to do, if the system's loader says that it cannot load a program. */
+    private static Optional<String> missing(String said) {
+        Matcher library = LIBRARY.matcher(said);
+        if (library.find() && !said.contains("GLIBC")) {
+            return Optional.of("the library " + library.group(1)
+                    + ": install it, or take the program of a release's archive, which has its libraries inside");
+        }
+        return GLIBC.matcher(said).results()
+                .map(found -> new int[] {Integer.parseInt(found.group(1)), Integer.parseInt(found.group(2))})
+                .max(Comparator.<int[]>comparingInt(version -> version[0]).thenComparingInt(version -> version[1]))
+                .map(version -> "glibc " + version[0] + "." + version[1]
+                        + " or newer: take a newer system, such as the image of Debian 12 or Ubuntu 22.04");
+    }
+
     /** The error of a program that is not a service; {@code happened} is what it did. */
     private CarillonException notStarted(String path, String happened) {
+        Optional<String> missing = missing(said());
+        if (missing.isPresent()) {
+            return new CarillonException(
+                    path + " cannot be started, because this system lacks " + missing.get() + "." + said());
+        }
         boolean isNamed = System.getenv("CARILLON") != null || System.getProperty("carillon") != null;
         String advice = isNamed
                 ? "correct the variable CARILLON, or remove it" : "name Carillon's in the variable CARILLON";
@@ -165,13 +190,28 @@ final class Program implements AutoCloseable {
         return places.stream().filter(place -> new File(place).isFile() && new File(place).canExecute()).findFirst().orElse(null);
     }
 
+    /** The ready line has some thousand characters. A program that prints more is another one. */
+    private static final int LONGEST_LINE = 1 << 20;
+
+    /** A line, which may have no end if it is too long; null if the program ends before. */
+    private static String readLine(BufferedReader output) throws IOException {
+        StringBuilder line = new StringBuilder();
+        while (line.length() <= LONGEST_LINE) {
+            int character = output.read();
+            if (character < 0) return null;
+            if (character == '\n') break;
+            line.append((char) character);
+        }
+        return line.toString();
+    }
+
     private Map<?, ?> readReady(String path, Duration timeout) {
         BufferedReader output = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         String line;
         try {
             line = CompletableFuture.supplyAsync(() -> {
                 try {
-                    return output.readLine();
+                    return readLine(output);
                 } catch (IOException e) {
                     return null;
                 }
@@ -198,7 +238,7 @@ final class Program implements AutoCloseable {
         } catch (IllegalArgumentException e) {
             // It is not JSON.
         }
-        throw notStarted(path, "printed " + Json.write(line));
+        throw notStarted(path, "printed " + Json.write(line.substring(0, Math.min(200, line.length()))));
     }
 
     private String end() {

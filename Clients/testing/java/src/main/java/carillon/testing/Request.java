@@ -78,6 +78,9 @@ public final class Request {
     private static final Set<String> DISTRUST = Set.of("bad_certificate", "unsupported_certificate", "certificate_revoked",
             "certificate_expired", "certificate_unknown", "unknown_ca");
 
+    /** A connection that failed before a request has no team, and tests that run at the same time share the service. */
+    private static final String WHOSE = "a connection since this test began, perhaps another test's";
+
     /** A sentence about a connection that failed before a request: what is wrong, and what to do. */
     String trouble(String host) {
         String alert = text("alert");
@@ -85,15 +88,15 @@ public final class Request {
         if (get("protocols") instanceof List<?> offered) {
             String how = offered.isEmpty() ? "it sent a request of HTTP/1"
                     : "it offered only " + String.join(", ", offered.stream().map(Object::toString).toList());
-            return "The backend does not speak HTTP/2 (" + how
+            return "The backend does not speak HTTP/2 (" + WHOSE + ": " + how
                     + "): APNs takes nothing else, so send with a client for HTTP/2.";
         }
         if (alert != null ? DISTRUST.contains(alert) : cause.startsWith("the client ended the connection")) {
-            return "The backend does not trust the service (" + (alert == null ? cause : "its alert is " + alert)
+            return "The backend does not trust the service (" + WHOSE + ": " + (alert == null ? cause : "its alert is " + alert)
                     + "): let it trust the authority in apns.sslContext(), apns.caFile() or apns.caPEM(), and connect to " + host
                     + ".";
         }
-        return "A connection of " + client() + " failed: " + cause + ".";
+        return "A connection of " + client() + " failed (" + WHOSE + "): " + cause + ".";
     }
 
     static String shown(Object value) {

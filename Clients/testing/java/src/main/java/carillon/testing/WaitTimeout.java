@@ -1,5 +1,6 @@
 package carillon.testing;
 
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -44,12 +45,14 @@ public class WaitTimeout extends AssertionError {
         }
         if (lines.size() == 1 && matched(answer) == 0) {
             // Without a request, the newest connection that failed says more than anything else.
+            String endpoint = apns.endpoint(match);
             if (answer.get("failed") instanceof List<?> failed && !failed.isEmpty()) {
                 Request newest = new Request(failed.get(0));
-                if (newest.number() > apns.since) return newest.trouble(apns.host()) + "\n" + lines.get(0);
+                String host = endpoint == null ? apns.host() : URI.create(endpoint).getHost();
+                if (newest.number() > apns.since) return newest.trouble(host) + "\n" + lines.get(0);
             }
-            lines.add("  The backend has sent nothing: it has to connect to " + apns.url()
-                    + ", and trust the authority in apns.sslContext() or apns.caFile().");
+            lines.add("  The backend has sent nothing: it has to "
+                    + (endpoint == null ? "connect to " + apns.url() : "send to " + endpoint) + ", and trust the authority in apns.sslContext() or apns.caFile().");
         }
         return String.join("\n", lines);
     }

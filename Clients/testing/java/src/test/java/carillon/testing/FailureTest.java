@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -19,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import javax.net.ssl.HttpsURLConnection;
 import org.junit.jupiter.api.AfterEach;
@@ -81,6 +84,20 @@ class FailureTest {
         fails(() -> apns.await(1, Map.of(), Duration.ZERO), "The backend has sent nothing: it has to connect to https://");
     }
 
+    @Test
+    void aWaitForAMessageOfWebPushSaysWhereToSend(APNs apns) {
+        Subscription subscription = apns.webPush();
+        Subscription newest = apns.webPush();
+        Map<Map<String, String>, String> endpoints = Map.of(
+                Map.of(), newest.endpoint(), Map.of("text", "Hello"), newest.endpoint(),
+                Map.of("subscription", subscription.name()), subscription.endpoint());
+        endpoints.forEach((match, endpoint) -> fails(
+                () -> apns.await(1, match, Duration.ZERO), "has sent nothing: it has to send to " + endpoint + ", and trust"));
+        // It may be about the phone.
+        apns.device();
+        fails(() -> apns.await(1, Map.of(), Duration.ZERO), "has sent nothing: it has to connect to " + apns.url());
+    }
+
     /** Waits until connections of the test's service have failed. The team of the test sees no failed connection. */
     private static void connectionsFailed(Carillon carillon, int count) {
         Map<String, Object> body = Map.of("match", Map.of("outcome", "failed"), "count", count, "timeout", "PT60S");
@@ -101,7 +118,8 @@ class FailureTest {
             connectionsFailed(carillon, 1);
             String message = assertThrows(WaitTimeout.class, () -> apns.await(1, Map.of(), Duration.ZERO)).getMessage();
             // Java's client may close the connection before its alert was sent.
-            assertTrue(message.startsWith("The backend does not trust the service ("), message);
+            assertTrue(message.startsWith(
+                    "The backend does not trust the service (a connection since this test began, perhaps another test's: "), message);
             assertTrue(message.contains(
                     "): let it trust the authority in apns.sslContext(), apns.caFile() or apns.caPEM(), and connect to "), message);
             assertTrue(message.endsWith("\n0 requests matched within 0.0 s, instead of 1."), message);
@@ -121,7 +139,7 @@ class FailureTest {
                     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).sslContext(apns.sslContext()).build();
             assertThrows(IOException.class, () -> client.send(push(apns), HttpResponse.BodyHandlers.ofString()));
             connectionsFailed(carillon, 1);
-            fails(() -> apns.await(1, Map.of(), Duration.ZERO), "The backend does not speak HTTP/2 (it ");
+            fails(() -> apns.await(1, Map.of(), Duration.ZERO), "The backend does not speak HTTP/2 (a connection since this test began, perhaps another test's: it ");
             APNs other = carillon.team();
             HttpsURLConnection old = (HttpsURLConnection) push(other).uri().toURL().openConnection();
             old.setSSLSocketFactory(other.sslContext().getSocketFactory());
@@ -134,7 +152,7 @@ class FailureTest {
             }
             connectionsFailed(carillon, 2);
             fails(() -> other.await(1, Map.of(), Duration.ZERO),
-                    "The backend does not speak HTTP/2 (it sent a request of HTTP/1): APNs takes nothing else");
+                    ": it sent a request of HTTP/1): APNs takes nothing else");
         }
     }
 
@@ -176,7 +194,7 @@ class FailureTest {
         });
         server.start();
         Management management = new Management("http://127.0.0.1:" + closing.getLocalPort(), "", null);
-        fails(() -> management.ask("POST", "/", Map.of()), "closed the connection before its answer: if its log names a limit");
+        fails(() -> management.ask("POST", "/", Map.of()), "closed the connection before its answer: check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log names a limit");
         closing.close();
         server.join();
         // The second attempt is for a connection that was closed while it was idle.
@@ -229,6 +247,71 @@ class FailureTest {
     void aProgramThatSaysNothing() {
         System.setProperty("carillon", "/bin/false");
         fails(Carillon::start, "/bin/false is not Carillon's program, and ended (exit status 1): correct the variable CARILLON");
+    }
+
+    @Test
+    void aSystemLacksWhatTheProgramNeeds() throws IOException {
+        Map<String, String> texts = Map.of(
+                "libc.so.6: version \\`GLIBC_2.34' not found", "glibc 2.34 or newer: take a newer system",
+                "error while loading shared libraries: libpq.so.5: cannot open", "the library libpq.so.5: install it, or take");
+        for (var each : texts.entrySet()) {
+            use("#!/bin/sh\necho \"$0: " + each.getKey() + "\" >&2; exit 127\n");
+            fails(Carillon::start, "carillon cannot be started, because this system lacks " + each.getValue());
+        }
+    }
+
+    @Test
+    void aProgramThatPrintsForEverOrLeavesAChild() throws IOException {
+        for (String content : List.of("exec yes", "tr '\\0' x </dev/zero", "sleep 100 & sleep 100", "sleep 100 & exit 1")) {
+            use("#!/bin/sh\n" + content + "\n");
+            Carillon.Settings settings = new Carillon.Settings().startTimeout(Duration.ofMillis(200));
+            fails(() -> Carillon.start(settings), "is not Carillon's program, and ");
+        }
+    }
+
+    @Test
+    void somethingElseInPlaceOfTheManagementAPI() throws IOException {
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        String url = "http://127.0.0.1:" + server.getAddress().getPort();
+        AtomicReference<String> body = new AtomicReference<>();
+        AtomicInteger status = new AtomicInteger(200);
+        server.createContext("/", exchange -> {
+            exchange.getRequestBody().readAllBytes();
+            byte[] bytes = body.get().getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(status.get(), bytes.length == 0 ? -1 : bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+        });
+        server.start();
+        try {
+            for (int each : List.of(200, 404)) {
+                status.set(each);
+                for (String text : List.of("{}", "[]", "", "null", "{\"service\":{}}", "{\"error\":\"no\"}", "<html>")) {
+                    body.set(text);
+                    fails(() -> Carillon.attach(url, "key"), url + " is not Carillon's management API (POST /v1/fixtures got " + each
+                            + "): check CARILLON_MANAGEMENT_URL.");
+                }
+            }
+            status.set(200);
+            body.set("{\"service\":{\"caPEM\":\"PEM\"}}");
+            fails(() -> Carillon.attach(url, "key"), "is older than this library: start Carillon 0.2.0 or newer there.");
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    @Test
+    void aKeyWithSomethingAroundIt(Carillon carillon) {
+        Carillon.attach(carillon.management.url + "\n", carillon.management.key + "\r\n").close();
+        for (String key : List.of("my key", "Schlüssel→")) {
+            String message = assertThrows(
+                    CarillonException.class, () -> Carillon.attach(carillon.management.url, key)).getMessage();
+            assertTrue(message.startsWith("CARILLON_MANAGEMENT_KEY has a character that no key has"), message);
+            assertTrue(!message.contains(key), message);
+        }
+        fails(() -> Carillon.attach("http://" + carillon.host + ":" + carillon.port, carillon.management.key),
+                "check that CARILLON_MANAGEMENT_URL has the port of the management API; if its log");
+        fails(() -> Carillon.attach("http://localhost:99999", ""), "set it to a URL such as http://localhost:2198");
     }
 
     @Test
