@@ -293,6 +293,7 @@ func (a *APNs) WaitFor(timeout time.Duration, count int, match Match) ([]Request
 		Matched  int
 		Nearest  []miss
 		Failed   []Request
+		Dropped  int
 	}
 	body := object{"match": own, "count": count, "timeout": iso8601(timeout)}
 	status, err := a.carillon.wait(timeout, "/v1/requests/wait", body, &seen)
@@ -300,7 +301,7 @@ func (a *APNs) WaitFor(timeout time.Duration, count int, match Match) ([]Request
 		return nil, err
 	}
 	if status == http.StatusRequestTimeout {
-		return nil, errors.New(a.explanation(own, count, timeout, seen.Matched, seen.Nearest, seen.Failed))
+		return nil, errors.New(a.explanation(own, count, timeout, seen.Matched, seen.Nearest, seen.Failed, seen.Dropped))
 	}
 	return seen.Requests, nil
 }

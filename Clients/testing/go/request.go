@@ -153,7 +153,7 @@ func (r Request) trouble(host string) string {
 
 // explanation says why a wait failed.
 func (a *APNs) explanation(
-	match object, count int, timeout time.Duration, matched int, nearest []miss, failed []Request,
+	match object, count int, timeout time.Duration, matched int, nearest []miss, failed []Request, dropped int,
 ) string {
 	team, _ := match["team"].(string)
 	wanted := object{}
@@ -195,6 +195,9 @@ func (a *APNs) explanation(
 		}
 		if len(failed) > 0 && failed[0].Number > a.since {
 			return failed[0].trouble(host) + "\n" + lines[0]
+		}
+		if dropped > a.since {
+			return lines[0] + "\n  The journal has dropped requests since this test began, perhaps the backend's: start the service with a larger --journal."
 		}
 		lines = append(lines, fmt.Sprintf("  The backend has sent nothing: it has to %s, and trust the authority in apns.RootCAs.", place))
 	}

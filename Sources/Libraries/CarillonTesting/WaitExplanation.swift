@@ -21,6 +21,8 @@ struct WaitExplanation: Decodable {
     let nearest: [Miss]
     /// The newest connections that failed before a request, the newest first; nil from an older service.
     let failed: [[String: JSONValue]]?
+    /// The number of the newest request for which the journal had no room any more; nil from an older service.
+    let dropped: Int?
 
     /// - Returns: nil if the body is not such an answer.
     init?(_ body: String) {
@@ -50,6 +52,10 @@ struct WaitExplanation: Decodable {
             if let connection = failed?.first, connection["number"]?.double ?? 0 > Double(since) {
                 let host = endpoint.flatMap { URL(string: $0)?.host } ?? apns.host
                 lines.insert(Self.trouble(connection, host), at: 0)
+            } else if let dropped, dropped > since {
+                lines.append(
+                    "  The journal has dropped requests since this test began, perhaps the backend's: start the service with a "
+                        + "larger --journal.")
             } else {
                 let place = endpoint.map { "send to \($0)" } ?? "connect to \(apns.url)"
                 lines.append("  The backend has sent nothing: it has to \(place), and trust apns.authorityPEM.")

@@ -65,7 +65,7 @@ function trouble({ alert, cause, protocols, client }, host) {
  *
  * since: the number of the newest entry of the journal from before the test.
  */
-export function explanation(match, count, timeout, { matched = 0, nearest = [], failed = [] }, apns, since) {
+export function explanation(match, count, timeout, { matched = 0, nearest = [], failed = [], dropped = 0 }, apns, since) {
   const { team, ...rest } = match;
   const wanted = Object.keys(rest).length ? ` ${shown(rest)}` : '';
   const lines = [
@@ -84,7 +84,10 @@ export function explanation(match, count, timeout, { matched = 0, nearest = [], 
     const endpoint = apns.endpoint(match);
     const place = endpoint ? `send to ${endpoint}` : `connect to ${apns.url}`;
     if (connection) lines.unshift(trouble(connection, endpoint ? new URL(endpoint).hostname : apns.host));
-    else lines.push(`  The backend has sent nothing: it has to ${place}, and trust the authority in apns.ca.`);
+    else if (dropped > since) {
+      lines.push(
+        "  The journal has dropped requests since this test began, perhaps the backend's: start the service with a larger --journal.");
+    } else lines.push(`  The backend has sent nothing: it has to ${place}, and trust the authority in apns.ca.`);
   }
   return lines.join('\n');
 }

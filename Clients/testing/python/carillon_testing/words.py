@@ -93,6 +93,8 @@ def explanation(match, count, timeout, answer, apns, since):
         failed = [connection for connection in answer.get("failed", []) if connection["number"] > since]
         if failed:
             lines.insert(0, _trouble(failed[0], urllib.parse.urlsplit(endpoint).hostname if endpoint else apns.host))
+        elif answer.get("dropped", 0) > since:
+            lines.append("  The journal has dropped requests since this test began, perhaps the backend's: start the service with a larger --journal.")
         else:
             place = f"send to {endpoint}" if endpoint else f"connect to {apns.url}"
             lines.append(f"  The backend has sent nothing: it has to {place}, and trust the authority in apns.ca_file.")

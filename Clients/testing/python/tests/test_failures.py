@@ -15,7 +15,7 @@ import urllib.request
 
 import httpx
 import pytest
-from carillon_testing import Carillon, CarillonError, WaitTimeout
+from carillon_testing import Carillon, CarillonError, WaitTimeout, words
 from carillon_testing.team import _WITHOUT_TEAM
 from test_httpx import notify
 
@@ -115,6 +115,12 @@ def test_a_backend_that_does_not_speak_http_2(started):
             connection_failed(started, 2)
         with pytest.raises(WaitTimeout, match=r"^The backend does not speak HTTP/2 \(a connection .*: it sent a request of HTTP/1\)"):
             apns.wait(timeout=0)
+
+
+def test_a_journal_that_was_too_small(apns):
+    answer = {"matched": 0, "nearest": [], "failed": [], "dropped": 5}
+    assert "has dropped requests since this test began" in words.explanation({}, 1, 1, answer, apns, 4)
+    assert "has sent nothing" in words.explanation({}, 1, 1, answer, apns, 5)
 
 
 @pytest.mark.apns(options=["--journal", "0"])

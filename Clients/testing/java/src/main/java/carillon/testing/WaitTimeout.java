@@ -51,6 +51,10 @@ public class WaitTimeout extends AssertionError {
                 String host = endpoint == null ? apns.host() : URI.create(endpoint).getHost();
                 if (newest.number() > apns.since) return newest.trouble(host) + "\n" + lines.get(0);
             }
+            if (answer.get("dropped") instanceof Long dropped && dropped > apns.since) {
+                return lines.get(0) + "\n  The journal has dropped requests since this test began, perhaps the backend's: start the service "
+                        + "with a larger --journal.";
+            }
             lines.add("  The backend has sent nothing: it has to "
                     + (endpoint == null ? "connect to " + apns.url() : "send to " + endpoint) + ", and trust the authority in apns.sslContext() or apns.caFile().");
         }
