@@ -7,6 +7,7 @@ import Hummingbird
 import Matching
 import NIOCore
 import Notifications
+import Rates
 import Storage
 import Synchronization
 package import Trust
