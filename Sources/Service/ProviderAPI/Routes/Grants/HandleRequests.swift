@@ -1,6 +1,6 @@
 import Connections
 import Crypto
-import Delivery
+package import Delivery
 import Notifications
 import Storage
 import Trust
