@@ -544,7 +544,7 @@ let package = Package(
             "Tests/Journeys/JourneyTests",
             [
                 "CommonTesting", "Rates", "Notifications", "Delivery", "Management", "Service", "APNSProvider",
-                "APNSDevice", "ServiceTesting", "carillon", nioCore, nioPosix, nioSSL, httpClient, grdb,
+                "APNSDevice", "ServiceTesting", "carillon", nioCore, nioPosix, nioSSL, httpClient, grdb, crypto,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + postgresTesting, exclude: ["Folders"]),
         // MARK: Tests/Documents
@@ -558,7 +558,8 @@ let package = Package(
                 "Notifications", "Credentials", "Trust", "Connections", "HTTP2Core", "ProviderAPI", "BinaryAPI",
                 "Courier",
                 "DeliveryLogFiles", "Matching", "Rehearsals", "VirtualDevices", "HTTPAPI", "Management",
-                "CampaignStore", "ProviderServer", "Delivery", "WebPush", nioCore, crypto, httpTypes, hummingbird,
+                "CampaignStore", "ProviderServer", "Delivery", "WebPush", "DeviceAgent", nioCore, crypto, httpTypes,
+                hummingbird,
             ]),
         tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
         // MARK: Tests/Support

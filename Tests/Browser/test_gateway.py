@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import tempfile
+import urllib.error
 
 from browser import INJECTIONS, ConsoleCase, Service
 from service import Account
@@ -317,6 +318,57 @@ class ForwardTests(UpstreamCase):
         self.console.wait_for_text("https", "dialog [role=alert]")
         self.console.press("Cancel", "dialog")
         self.console.wait(lambda: self.console.all("dialog") == [])
+
+
+class WebPushTests(UpstreamCase):
+    def setUp(self):
+        super().setUp()
+        self.settings = f"/v1/apps/{self.app}/web-push/development"
+
+    def open(self):
+        self.console.show("#/notifications")
+        self.console.show("#/accounts", "Accounts")
+        label = f"[aria-label='Web Push of {self.app}']"
+        self.console.wait(lambda: self.console.one(label).click() is None, label)
+        self.console.choose("environment", "development")
+        self.console.wait(lambda: not self.console.one("dialog [name=template]").get_property("disabled"))
+
+    def save(self):
+        self.console.press("Save", "dialog")
+        self.console.wait(lambda: self.console.all("dialog") == [])
+
+    def value(self, name):
+        return self.console.one(f"dialog [name={name}]").get_property("value")
+
+    def test_a_template_is_set_changed_and_removed(self):
+        self.open()
+        self.console.write("template", '{"aps": {"alert": "x"}, "n": 1.50, "m": {"$webPush": "bodi"}}', "dialog")
+        self.console.press("Save", "dialog")
+        self.console.wait_for_text("body", "dialog [role=alert]")
+        self.console.write("template", '{"aps": {', "dialog")
+        self.console.press("Save", "dialog")
+        self.console.wait_for_text("no JSON", "dialog [role=alert]")
+        self.console.write("template", '{"aps": {"alert": "x"}, "n": 1.50, "m": {"$webPush": "body", "as": "z85"}}', "dialog")
+        self.console.one("dialog [name=plain]").click()
+        self.save()
+        shown = self.service.manage("GET", self.settings)
+        self.assertEqual((shown["plain"], shown["relayTo"]), (True, False))
+        self.assertEqual(shown["template"]["m"], {"$webPush": "body", "as": "z85"})
+        # The form shows what is set, and numbers keep their digits.
+        self.open()
+        self.console.wait(lambda: "1.50" in self.value("template"))
+        self.console.write("template", "", "dialog")
+        self.console.one("dialog [name=relayTo]").click()
+        self.save()
+        self.assertEqual(self.service.manage("GET", self.settings)["template"]["aps"]["alert"], "🎺")
+        self.open()
+        self.console.wait(lambda: "🎺" in self.value("template"))
+        self.console.write("template", "", "dialog")
+        for name in ("plain", "relayTo"):
+            self.console.one(f"dialog [name={name}]").click()
+        self.save()
+        with self.assertRaises(urllib.error.HTTPError):
+            self.service.ask("GET", self.settings)
 
 
 class CapturedTests(UpstreamCase):

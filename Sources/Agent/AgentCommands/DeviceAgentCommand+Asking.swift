@@ -23,6 +23,12 @@ extension DeviceAgentCommand {
                 "Device \(value("deviceID").isEmpty ? "without an identity" : value("deviceID")), \(value("environment")), of \(value("service")): \(value("connection"))"
             ]
             if !value("cause").isEmpty { lines.append("  \(value("cause"))") }
+            if let distributor = status.members["distributor"] {
+                func value(_ key: String) -> String { distributor.members[key]?.plainText ?? "" }
+                lines.append(
+                    "Distributor of UnifiedPush for \(value("app")): name \(value("name")), \(value("registrations")) registrations"
+                )
+            }
             lines += (status.members["apps"]?.elements ?? []).map(Apps.text)
             lines += (status.members["refusedManifests"]?.elements ?? []).map { refused in
                 "Not used: \(refused.members["file"]?.plainText ?? ""): \(refused.members["cause"]?.plainText ?? "")"

@@ -24,7 +24,8 @@ extension DeviceAgentCommand {
             let status = try? await asking.client.ask(.GET, "/v1/status")
             let running = status.map { status in
                 RunningAgent(
-                    connection: status.members["connection"]?.string ?? "", cause: status.members["cause"]?.string)
+                    connection: status.members["connection"]?.string ?? "", cause: status.members["cause"]?.string,
+                    distributorName: status.members["distributor"]?.members["name"]?.string)
             }
             let settings = try self.settings(of: status, asking)
             let findings = await Doctor(settings, running: running, now: Date()).examine()
@@ -63,6 +64,7 @@ extension DeviceAgentCommand {
             settings.codeFile = text("codeFile")
             settings.identityFile = text("identityFile")
             settings.desktopBus = text("bus")
+            (settings.unifiedPush, settings.unifiedPushBus) = (text("unifiedPush"), text("unifiedPushBus"))
             return settings
         }
 

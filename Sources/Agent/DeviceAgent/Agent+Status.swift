@@ -3,7 +3,8 @@ import APNSDevice
 // What the agent says of itself.
 extension Agent {
     /// - Parameter peer: the caller. It sees the apps that it may be; an administrator sees all.
-    func status(for peer: LocalPeer) throws -> AgentStatus {
+    func status(for peer: LocalPeer) async throws -> AgentStatus {
+        let registrations = await distributor?.connectors.count
         let isAdministrator = isAdministrator(peer)
         readManifestsAgain()
         let counts = try store.counts()
@@ -22,7 +23,14 @@ extension Agent {
             service: "\(settings.courier.host):\(settings.courier.port)", connection: connection, cause: cause,
             version: settings.version, doNotDisturb: isQuiet, apps: visible.map { app($0, counts) },
             refusedManifests: isAdministrator ? refusedManifests : nil, dropped: isAdministrator ? reasons : nil,
+            distributor: isAdministrator ? distributor(registrations ?? 0) : nil,
             settings: isAdministrator ? AgentStatus.Start(settings) : nil)
+    }
+
+    private func distributor(_ registrations: Int) -> AgentStatus.Distributing? {
+        guard let app = settings.unifiedPush else { return nil }
+        let name = distributor?.nameState ?? .disconnected
+        return AgentStatus.Distributing(app: app, name: name.rawValue, registrations: registrations)
     }
 
     private func app(_ bundleID: String, _ counts: [String: Int]) -> AppStatus {
@@ -52,8 +60,18 @@ struct AgentStatus: Sendable {
     let refusedManifests: [ManifestFolder.Refused]?
     /// Only for an administrator.
     let dropped: [String: Int]?
+    /// The distributor of UnifiedPush; only for an administrator. Nil if the agent is none.
+    let distributor: Distributing?
     /// How the agent was started; only for an administrator.
     let settings: Start?
+
+    struct Distributing: Sendable {
+        /// The app to which its subscriptions belong.
+        let app: String
+        /// A ``Distributor/NameState``.
+        let name: String
+        let registrations: Int
+    }
 
     struct Start: Sendable {
         let state: String
@@ -65,6 +83,8 @@ struct AgentStatus: Sendable {
         let codeFile: String?
         let identityFile: String?
         let bus: String?
+        let unifiedPush: String?
+        let unifiedPushBus: String?
     }
 }
 
@@ -73,7 +93,8 @@ extension AgentStatus.Start {
         self.init(
             state: settings.folder, host: settings.courier.host, port: settings.courier.port,
             ca: settings.courier.authorityFile, apps: settings.manifests, environment: settings.environment.rawValue,
-            codeFile: settings.codeFile, identityFile: settings.identityFile, bus: settings.desktopBus)
+            codeFile: settings.codeFile, identityFile: settings.identityFile, bus: settings.desktopBus,
+            unifiedPush: settings.unifiedPush, unifiedPushBus: settings.unifiedPushBus)
     }
 }
 

@@ -111,8 +111,7 @@ struct DeviceRequest {
         guard parts.count == 3 else { return try only("GET", .listWebPush(bundleID: bundleID)) }
         guard let name = WebPushSubscription.name(inPath: parts[2]) else {
             throw Rejection(
-                .badRequestPayload,
-                detail: "A subscription's name has 1 to \(WebPushSubscription.nameBytes.upperBound) bytes of UTF-8.")
+                .badRequestPayload, detail: "A subscription has \(WebPushSubscription.nameRule).")
         }
         switch method {
         case "PUT": return .subscribeWebPush(bundleID: bundleID, name: name)

@@ -24,6 +24,6 @@ struct ReportedState: Sendable, Hashable {
 
     private static func isShowable(_ text: String) -> Bool {
         (1...maximumSoftwareBytes).contains(text.utf8.count)
-            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            && !text.hasControlCharacters
     }
 }

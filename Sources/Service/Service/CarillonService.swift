@@ -66,7 +66,7 @@ package final class CarillonService: Sendable {
         development?.setProviderAPI(providers.apis[.development])
         let webPush = try await WebPushParts.open(
             base, planning, delivery, development, PhoneParts(base, grants, providers))
-        let endpoints = WebPushEndpoints(base.store, key: try await EndpointKey.kept(in: base.store.secrets))
+        let endpoints = WebPushEndpoints(base.store, key: grants.endpointKey)
         endpoints.origin = webPush?.origin
         if webPush != nil { development?.useWebPush(endpoints) }
         let couriers = try await opening.openCouriers(lines, webPush: endpoints)

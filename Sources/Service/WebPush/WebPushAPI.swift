@@ -144,13 +144,17 @@ package final class WebPushAPI: Sendable {
         case (.endpoint(let id), .get), (.endpoint(let id), .head):
             _ = try await target(id, address, link)
             return WebPushAnswer.found()
-        case (.endpoint(let id), .post): return try await send(request, to: id, at: place, address, client, link)
+        case (.endpoint(let id), .post):
+            let target = try await target(id, address, link)
+            return try await send(request, to: target, at: place, Peer(address, client), link)
         case (.message(let name), .delete): return try await withdraw(name, address)
         case (.body(let id), .get), (.body(let id), .head):
             return try await fetch(id, counts: request.method == .get, address)
         case (.body, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS"]))
-        case (.relay(let path), .post): return try await relay(request, to: path, at: place, address, client)
+        case (.relay(let path), .post):
+            let target = try target(path, address)
+            return try await send(request, to: .relay(target), at: place, Peer(address, client), link)
         case (.endpoint, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
         case (.message, let method):
@@ -175,11 +179,18 @@ package final class WebPushAPI: Sendable {
         let id: NotificationID
     }
 
+    /// Who sends.
+    private struct Peer {
+        /// For the rates of addresses; nil if the system does not know it.
+        let address: PeerAddress?
+        let client: SocketAddress?
+
+        init(_ address: PeerAddress?, _ client: SocketAddress?) { (self.address, self.client) = (address, client) }
+    }
+
     private func send(
-        _ request: Request, to id: EndpointID, at place: Place, _ address: PeerAddress?, _ client: SocketAddress?,
-        _ link: WebPushLink,
+        _ request: Request, to target: EndpointTarget, at place: Place, _ peer: Peer, _ link: WebPushLink
     ) async throws(Refusal) -> Response {
-        let target = try await target(id, address, link)
         var random = SystemRandomNumberGenerator()
         var record = WebPushJournal.Record(
             target: target, headers: request.headers, connection: link.number,
@@ -187,7 +198,7 @@ package final class WebPushAPI: Sendable {
         var accepted: Accepted?
         var response: Response
         do throws(Refusal) {
-            let judged = try await judge(request, at: place, client, &record)
+            let judged = try await judge(request, at: place, peer, &record)
             let location = place.origin + WebPushPath.messages + (try name(record.id, target.location))
             response = WebPushAnswer.created(ttl: judged.ttl, location: location)
             accepted = judged
@@ -199,7 +210,7 @@ package final class WebPushAPI: Sendable {
         if let disturbed = await performance?.instead(of: response) { return disturbed }
         if let accepted {
             do throws(Refusal) {
-                for _ in 0..<(performance?.times ?? 1) { try await submit(accepted, client) }
+                for _ in 0..<(performance?.times ?? 1) { try await submit(accepted, peer) }
             } catch {
                 response = error.response
             }
@@ -208,52 +219,61 @@ package final class WebPushAPI: Sendable {
     }
 
     /// Hands a message on, and waits for what becomes of it.
-    private func submit(_ accepted: Accepted, _ client: SocketAddress?) async throws(Refusal) {
+    private func submit(_ accepted: Accepted, _ peer: Peer) async throws(Refusal) {
+        let (message, id, ttl) = (accepted.message, accepted.id, accepted.ttl)
         switch accepted.target {
-        case .device(let subscription): try await submit(accepted, to: subscription)
-        case .phone(let phone): try await submit(accepted, to: phone, client)
-        }
-    }
-
-    /// Hands a message to `Delivery`.
-    private func submit(_ accepted: Accepted, to subscription: WebPushSubscription) async throws(Refusal) {
-        guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
-        let outcome = await OutcomeWaiter.outcome { answers in
-            delivery.submit(
-                accepted.message, accepted.id, to: subscription, of: app.bundleID, timeToLive: accepted.ttl,
-                ticket: 0, answers: answers)
-        }
-        if case .rejected(let rejection) = outcome { throw Self.refusal(rejection) }
-    }
-
-    /// Sends a message to a phone.
-    private func submit(
-        _ accepted: Accepted, to phone: PhoneSubscription, _ client: SocketAddress?
-    ) async throws(Refusal) {
-        do throws(PhoneSubscriptions.Refusal) {
-            try await phones?.send(accepted.message, accepted.id, timeToLive: accepted.ttl, to: phone)
-        } catch {
-            switch error {
-            case .gone: throw .noEndpoint
-            case .busy(let detail, let retryAfter, let limit):
-                if let limit { limitLog.limitExceeded(limit, peer: client?.host) }
-                throw Refusal(Problem(429, detail), retryAfter: retryAfter)
-            case .unavailable(let detail): throw .status(503, detail)
+        case .device(let subscription): try await submit(message, id, ttl, to: subscription)
+        case .phone(let phone):
+            do throws(PhoneRefusal) {
+                try await phones?.send(message, id, timeToLive: ttl, to: phone)
+            } catch {
+                throw refusal(error, peer.client)
+            }
+        case .relay(let target):
+            do throws(PhoneRefusal) {
+                try await relay?.send(message, id, timeToLive: ttl, to: target, at: clock.moment.uptime)
+            } catch {
+                // Each guess costs a question to the upstream.
+                if case .gone = error, let address = peer.address {
+                    rates.countGuess(of: address, at: clock.moment.uptime)
+                }
+                throw refusal(error, peer.client)
             }
         }
     }
 
-    /// Checks a request to an endpoint.
+    /// Hands a message to `Delivery`.
+    private func submit(
+        _ message: WebPushMessage, _ id: NotificationID, _ ttl: UInt64, to subscription: WebPushSubscription
+    ) async throws(Refusal) {
+        guard let app = accounts.current.app(subscription.destination.app) else { throw .noEndpoint }
+        let outcome = await OutcomeWaiter.outcome { answers in
+            delivery.submit(
+                message, id, to: subscription, of: app.bundleID, timeToLive: ttl, ticket: 0, answers: answers)
+        }
+        if case .rejected(let rejection) = outcome { throw Self.refusal(rejection) }
+    }
+
+    /// Checks a request to an endpoint, or to a relay's URL.
     private func judge(
-        _ request: Request, at place: Place, _ client: SocketAddress?, _ record: inout WebPushJournal.Record
+        _ request: Request, at place: Place, _ peer: Peer, _ record: inout WebPushJournal.Record
     ) async throws(Refusal) -> Accepted {
         let target = record.target
-        if let excess = rates.excess(ofEndpoint: target.digest, at: clock.moment.uptime) {
-            throw refusal(excess, client, "Too many messages are sent to this endpoint.")
+        if let excess = excess(of: target, peer.address) {
+            throw refusal(excess, peer.client, "Too many messages are sent to this URL.")
         }
         let (message, ttl) = try await read(request, for: target, &record)
         try checkSender(request.headers, target, place.tokens)
         return Accepted(message: message, ttl: ttl, target: target, id: record.id)
+    }
+
+    private func excess(of target: EndpointTarget, _ address: PeerAddress?) -> WebPushRates.Excess? {
+        let now = clock.moment.uptime
+        return switch target {
+        case .device, .phone: rates.excess(ofEndpoint: target.digest, at: now)
+        // The rate of the app as a whole comes last, so that what one address or token has too much uses up nothing of the others'.
+        case .relay(let relay): rates.excess(ofRelay: address, relay.owner, relay.app.id, at: now)
+        }
     }
 
     /// Reads the body and the fields of a message.
@@ -263,7 +283,8 @@ package final class WebPushAPI: Sendable {
         do throws(Problem) {
             let body = try await request.bytes(upTo: WebPushMessage.maximumBodyBytes)
             record.bytes = body.count
-            let fields = try MessageFields(request.headers, isEmpty: body.isEmpty, takesPlain: target.isPlain)
+            let fields = try MessageFields(
+                request.headers, isEmpty: body.isEmpty, takesPlain: target.isPlain, usualTTL: target.usualTTL)
             let message = fields.message(body)
             record.message = message
             return (message, fields.ttl)
@@ -272,7 +293,7 @@ package final class WebPushAPI: Sendable {
         }
     }
 
-    func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
+    private func name(_ id: NotificationID, _ destination: Destination) throws(Refusal) -> String {
         do throws(TrustError) {
             return try MessageName(id, to: destination).text(seal)
         } catch {
@@ -318,7 +339,7 @@ package final class WebPushAPI: Sendable {
 
     /// Checks the token.
     /// - Returns: its key; nil if the request has no token.
-    func key(
+    private func key(
         of fields: HTTPFields, toEndpoint digest: [UInt8], _ tokens: VAPIDTokens
     ) throws(Refusal) -> [UInt8]? {
         do throws(VAPIDFault) {
@@ -335,6 +356,18 @@ package final class WebPushAPI: Sendable {
         case .unregistered, .expiredToken, .badDeviceToken: .noEndpoint
         case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint. The limit is token-rate.")
         default: .status(503, rejection.detail ?? "The service cannot take messages now.")
+        }
+    }
+
+    /// What the sender of a message to a phone is told.
+    private func refusal(_ refusal: PhoneRefusal, _ client: SocketAddress?) -> Refusal {
+        switch refusal {
+        case .gone(let detail): return .status(404, detail)
+        case .busy(let detail, let retryAfter, let limit):
+            if let limit { limitLog.limitExceeded(limit, peer: client?.host) }
+            return Refusal(Problem(429, detail), retryAfter: retryAfter)
+        case .unavailable(let detail, let retryAfter):
+            return Refusal(Problem(503, detail), retryAfter: retryAfter)
         }
     }
 

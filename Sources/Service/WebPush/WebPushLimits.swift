@@ -35,6 +35,12 @@ package struct WebPushLimits: Sendable, Hashable {
     /// When to send again if the upstream has too much and does not say for how long, in seconds.
     static let retryAfterBusy = 60
 
+    /// The longest `Retry-After` of an upstream that is passed on, in seconds. Senders that have to wait for longer drop messages.
+    static let longestRetryAfter = 3600
+
+    /// What a sender is told of an upstream's `Retry-After`, in seconds: 1 to ``longestRetryAfter``.
+    static func passed(_ retryAfter: Int?) -> Int? { retryAfter.map { min(max(1, $0), longestRetryAfter) } }
+
     /// When to send again to an endpoint whose grant is suspended, in seconds. A person has suspended it, and lifts it.
     static let retryAfterSuspended = 3600
 

@@ -41,7 +41,9 @@ struct WebPushPerformance: Sendable {
         switch fault.kind {
         case .answer(let rejection, let retryAfter):
             let problem = Problem(rejection.reason.status, rejection.detail ?? rejection.reason.rawValue)
-            return answered(WebPushAnswer.problem(problem, retryAfter: retryAfter))
+            return answered(
+                WebPushAnswer.problem(problem, retryAfter: retryAfter),
+                hidesAcceptance: fault.isAccepted && response.status.kind == .successful)
         case .delay(let delay): await link.wait(delay)
         case .close(let kind):
             unanswered(fault)
@@ -57,8 +59,9 @@ struct WebPushPerformance: Sendable {
         return answered(response)
     }
 
-    private func answered(_ response: Response) -> Response {
-        journal?.answered(number, response.status.code)
+    /// - Parameter hidesAcceptance: whether the message was accepted, and the answer says otherwise.
+    private func answered(_ response: Response, hidesAcceptance: Bool = false) -> Response {
+        journal?.answered(number, response.status.code, hidesAcceptance: hidesAcceptance)
         return response
     }
 

@@ -62,8 +62,7 @@ extension TextFormat {
             "1 to \(maximum) bytes on one line, without control characters",
             pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", length: 1...maximum
         ) { text in
-            (1...maximum).contains(text.utf8.count)
-                && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            (1...maximum).contains(text.utf8.count) && !text.hasControlCharacters
         }
     }
 

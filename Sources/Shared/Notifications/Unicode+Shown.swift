@@ -9,3 +9,8 @@ extension Unicode.Scalar {
         }
     }
 }
+
+extension String {
+    /// Whether it has a control character: one that a terminal obeys, and that no name needs.
+    package var hasControlCharacters: Bool { unicodeScalars.contains { $0.properties.generalCategory == .control } }
+}

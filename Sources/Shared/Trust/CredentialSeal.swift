@@ -21,7 +21,7 @@ package struct CredentialSeal: Sendable {
     }
 
     /// Makes a new key.
-    package static func makeKey() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } }
+    package static func makeKey() -> [UInt8] { RandomBytes.make() }
 
     /// - Parameter name: identifies the owner of the value. The value can be decrypted only under the same name, so nobody who
     ///   can write to the database can give one owner's secret to another.

@@ -50,7 +50,7 @@ package struct JournalEntry: Sendable {
         isComplete = true
         facts.status = answer.status
         facts.reason = answer.reason
-        if !(200..<300).contains(answer.status), facts.outcome == .pending { facts.outcome = .rejected }
+        if !answer.isSuccess, !answer.hidesAcceptance, facts.outcome == .pending { facts.outcome = .rejected }
     }
 
     /// Sets the outcome, if it is later than the present one.

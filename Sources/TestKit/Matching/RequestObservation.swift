@@ -97,6 +97,11 @@ package struct RequestAnswer: Sendable, Hashable {
     package var own: String?
     /// Whether the notification is kept for a release by a person, and not forwarded.
     package var isCaptured = false
+    /// Whether the notification was accepted, and a rehearsal answers otherwise.
+    package var hidesAcceptance = false
+
+    /// Whether it is an acceptance. That of Web Push is 201.
+    package var isSuccess: Bool { (200..<300).contains(status) }
 
     package init(status: Int, reason: String? = nil) {
         self.status = status

@@ -19,6 +19,8 @@ final class Scene: RequestScene {
     /// What a rehearsal does to the answer; nil if nothing.
     var fault: RequestFault?
     private(set) var isAnswered = false
+    /// Whether the API has accepted what a rehearsal answers.
+    private var wasAccepted = false
     /// Whether the stream has ended.
     var isClosed = false
 
@@ -71,10 +73,13 @@ final class Scene: RequestScene {
         guard !isAnswered, !isClosed, let stage else { return false }
         if let fault {
             self.fault = nil
+            wasAccepted = answer.isSuccess
             stage.perform(fault, in: self, later)
             return false
         }
         isAnswered = true
+        var answer = answer
+        answer.hidesAcceptance = wasAccepted && !answer.isSuccess
         stage.report(answer, of: self)
         stage.countAnswer(of: stream)
         return true

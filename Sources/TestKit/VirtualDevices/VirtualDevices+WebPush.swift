@@ -54,6 +54,37 @@ extension VirtualDevices {
         }
     }
 
+    /// Who has an endpoint.
+    private enum EndpointHolder {
+        /// A virtual device, perhaps one that is removed for a while: it gets its subscriptions back.
+        case virtual(VirtualDevice)
+        /// An app on another device, or a phone.
+        case other
+    }
+
+    private func holder(of digest: [UInt8]) async throws(StoreError) -> EndpointHolder? {
+        let virtual = entries.withLock { entries in
+            entries.values.first { $0.device.subscriptions.contains { $0.stored.digest == digest } }?.device
+        }
+        if let virtual { return .virtual(virtual) }
+        guard let making = webPush.withLock(\.self) else { return nil }
+        let isOnDevice = try await making.subscriptions.subscriptions(with: [digest]).first.flatMap(\.self) != nil
+        if isOnDevice { return .other }
+        return try await making.phones.endpoint(with: digest) == nil ? nil : .other
+    }
+
+    /// Whether an endpoint cannot be given to a new subscription, because another one has it.
+    /// - Parameter teams: those that are deleted before. Their virtual devices lose what they have.
+    package func isTaken(_ endpoint: EndpointID, afterDeleting teams: [TeamID]) async throws(StoreError) -> Bool {
+        switch try await holder(of: EndpointKey.digest(of: endpoint)) {
+        case nil: false
+        case .virtual(let device): device.firstSeen == nil && !teams.contains(device.team)
+        case .other: true
+        }
+    }
+
+    package static let endpointIsTaken = "Another subscription has this endpoint."
+
     /// Makes a subscription of an app that is registered.
     func subscribe(_ wanted: WantedSubscription, of device: DeviceKey) async throws(StoreError) -> VirtualSubscription {
         guard let making = webPush.withLock(\.self),
@@ -61,14 +92,12 @@ extension VirtualDevices {
         else {
             throw StoreError(.conflict, "The service has no Web Push: its option --web-push switches it on.")
         }
-        if wanted.endpoint != nil,
-            let there = try await making.subscriptions.subscriptions(with: [new.digest]).first.flatMap(\.self)
-        {
+        if wanted.endpoint != nil, let holder = try await holder(of: new.digest) {
             // One that was made at first sight gives way, as with device tokens.
-            guard self[there.destination.device]?.firstSeen != nil, there.destination.device != device.device else {
-                throw StoreError(.exists, "Another subscription has this endpoint.")
+            guard case .virtual(let there) = holder, there.firstSeen != nil, there.key != device else {
+                throw StoreError(.exists, Self.endpointIsTaken)
             }
-            await remove(there.destination.device)
+            await remove(there.key.device)
         }
         let stored = try await making.subscriptions.subscribe(new, limit: WebPushSubscription.maximumCount)
         return VirtualSubscription(wanted: wanted, url: url, stored: stored)

@@ -48,9 +48,13 @@ package struct EndpointMaking: Sendable {
         @Sendable (_ wanted: WantedSubscription, _ app: Destination) -> (WebPushSubscription, url: String)?
 
     let subscriptions: any WebPushSubscriptions
+    /// The endpoints of phones, which no device may have too.
+    let phones: any HandleEndpoints
     let make: Make
 
-    package init(_ subscriptions: any WebPushSubscriptions, make: @escaping Make) {
-        (self.subscriptions, self.make) = (subscriptions, make)
+    package init(
+        _ subscriptions: any WebPushSubscriptions, phones: any HandleEndpoints, make: @escaping Make
+    ) {
+        (self.subscriptions, self.phones, self.make) = (subscriptions, phones, make)
     }
 }

@@ -13,6 +13,11 @@ struct GrantFile {
 
     init(path: String) throws {
         let answer = try JSONFile(path: path).read("grant")
+        guard answer.members["webPush"] != .bool(true) else {
+            throw CommandError(
+                "The file \(path) has a grant for Web Push, which has no key to send with. Make one for the instance: "
+                    + "carillon grant create without --web-push.")
+        }
         func text(_ name: String) throws -> String {
             guard case .string(let text)? = answer.members[name] else {
                 throw CommandError(

@@ -299,11 +299,14 @@ struct DistributorTests {
                             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
                         let running = Task { await other.run() }
                         try await withCleanUp {
-                            try await wait(while: await other.bus == nil)
+                            try await wait(while: other.nameState == .disconnected)
+                            #expect(one.distributor.nameState == .owned && other.nameState == .waiting)
                             _ = try await app.register("T1")
                             _ = try await app.next()
                             #expect(first.state.withLock { $0.asked } == 1 && second.state.withLock { $0.asked } == 0)
                             await one.distributor.close()
+                            try await wait(while: one.distributor.nameState != .disconnected)
+                            try await wait(while: other.nameState != .owned)
                             // The bus gives the name to the next one when it sees the end of the connection.
                             try await wait(while: try await app.register("T1")["success"] != "REGISTRATION_SUCCEEDED")
                             _ = try await app.next()

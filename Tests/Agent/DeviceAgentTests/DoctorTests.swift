@@ -241,4 +241,33 @@ import Testing
             }
         }
     }
+
+    @Test(.enabled(if: ChildProcess.isInstalled("dbus-daemon"), "it needs dbus-daemon"))
+    func `The distributor of UnifiedPush is in the status, and another one is a warning`() async throws {
+        try await withDevice { folder, arguments in
+            try await DesktopSession.runBus(folder) { address in
+                let bus = ["DBUS_SESSION_BUS_ADDRESS": address]
+                let distributor = ["--unifiedpush", "com.example.desktop", "--no-desktop"]
+                let free = try await doctor(arguments + distributor, environment: bus)
+                #expect(free[.bus]?.state == .ok, "\(free.text)")
+                #expect(free[.bus]?.text.contains(Distributor.name) == true, "\(free.text)")
+                try await AgentProcess.with(folder, distributor, environment: bus) { agent in
+                    func shown() async throws -> JSONValue? {
+                        try await agent.client.ask(.GET, "/v1/status")["distributor"]
+                    }
+                    let expected: JSONValue = ["app": "com.example.desktop", "name": "owned", "registrations": 0]
+                    try await wait(while: try await shown() != expected)
+                    let own = try await doctor(["--socket", agent.socket])
+                    #expect(
+                        own[.bus]?.state == .ok && own[.bus]?.text.contains(Distributor.name) == true, "\(own.text)")
+                    // One that would be started beside it.
+                    let second = try replacing("--socket", with: folder + "/other", in: arguments)
+                    let warned = try await doctor(second + distributor, environment: bus)
+                    #expect(warned[.bus]?.state == .warning && warned.status == 0, "\(warned.text)")
+                }
+                let gone = ["DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder)/nobody"]
+                #expect(try await doctor(arguments + distributor, environment: gone).faults == [.bus])
+            }
+        }
+    }
 }

@@ -26,6 +26,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case audience
     case pem
     case webPush = "web-push"
+    case busMessage = "bus-message"
 
     /// Reads the bytes. Stops the process if the result breaks a promise.
     package func run(_ bytes: [UInt8]) {
@@ -46,6 +47,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .audience: Self.readAudience(bytes)
         case .pem: Self.readPEM(bytes)
         case .webPush: Self.readWebPush(bytes)
+        case .busMessage: Self.readBusMessage(bytes)
         }
     }
 

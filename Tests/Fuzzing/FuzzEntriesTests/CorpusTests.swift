@@ -24,6 +24,13 @@ struct CorpusTests {
         #expect(!FuzzEntry.isGood(Array(late)))
     }
 
+    /// Without them, the fuzzer would not get beyond the header of a message.
+    @Test(arguments: ["register-1", "register-2", "unregister-1", "unregister-2"])
+    func `The corpus has calls that the distributor takes`(_ name: String) throws {
+        let call = try Data(contentsOf: Self.folder(.busMessage).appendingPathComponent(name))
+        #expect(FuzzEntry.isDistributorRequest(Array(call)))
+    }
+
     @Test(arguments: ["number", "string", "milliseconds", "ahead"]) func `The corpus has valid claims`(
         name: String
     ) throws {

@@ -19,15 +19,15 @@ struct UpgradeFromEarlierReleaseTests {
         var testDescription: String { release }
     }
 
-    static let kept = [
+    static let kept = ["0.1.0", "0.2.0"].map { release in
         Kept(
-            release: "0.1.0",
+            release: release,
             token: "1e41b1546c06186f265c227bd40436bcf1fdfe40ff3e5c78d3db69e0655a24ba",
             topic: "com.example.app",
             team: "Z8MRP12322",
-            alert: "Accepted by 0.1.0",
+            alert: "Accepted by \(release)",
         )
-    ]
+    }
 
     @Test(arguments: kept)
     func `A folder of an earlier release keeps its authority, teams, device tokens and stored notifications`(
@@ -55,6 +55,46 @@ struct UpgradeFromEarlierReleaseTests {
                 let sent = try await service.carillon(
                     "send", "--token", kept.token, "--topic", kept.topic, "--alert", "1")
                 #expect(sent.status == 0, "\(sent.errors)")
+            }
+        }
+    }
+
+    @Test(arguments: kept)
+    func `A folder of an earlier release gets subscriptions to Web Push, and keeps what was stored`(
+        _ kept: Kept
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            try Self.restore(kept.release, to: data)
+            let identity = data + "/device.pem"
+            var path = ""
+            func send(_ text: String, _ service: CarillonProcess) async throws {
+                let ready = try FoundationJSON(service.readyLine)
+                let origin = try #require(ready["development"]?["webPush"]?.text)
+                let answer = try await Curl.request(
+                    "POST", origin + path, ca: service.ready.ca,
+                    headers: [("TTL", "86400"), ("Content-Encoding", "aes128gcm")], body: Array(text.utf8))
+                #expect(answer.status == 201, "\(String(decoding: answer.body, as: UTF8.self))")
+            }
+            try await CarillonProcess.with(data: data, ["--web-push", "127.0.0.1:0"]) { service in
+                let made = try await service.carillon(
+                    "device", "subscribe", "--identity", identity, "--bundle-id", kept.topic, "--name", "account",
+                    "--out", folder + "/keys.json")
+                let endpoint = try #require(made.object["endpoint"]?.text, "\(made.errors)")
+                path = try #require(URL(string: endpoint)?.path)
+                try await send("first", service)
+            }
+            try await CarillonProcess.with(data: data, ["--web-push", "127.0.0.1:0"]) { service in
+                try await send("second", service)
+                try await service.listen(as: identity) { stream in
+                    var messages: [String?] = []
+                    for _ in 0..<3 {
+                        let line = try await stream.nextNotification()
+                        messages.append(line["webPush"]?["body"]?.text ?? line["payload"]?["aps"]?["alert"]?.text)
+                    }
+                    #expect(Set(messages) == [kept.alert, "Zmlyc3Q", "c2Vjb25k"])
+                    #expect(messages.firstIndex(of: "Zmlyc3Q") ?? 3 < messages.firstIndex(of: "c2Vjb25k") ?? 0)
+                }
             }
         }
     }

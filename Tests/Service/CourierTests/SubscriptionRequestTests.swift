@@ -36,8 +36,8 @@ struct SubscriptionRequestTests {
         #expect(try action("GET", "/1/apps/a.b/subscriptions?x=1") == .listWebPush(bundleID: "a.b"))
     }
 
-    @Test(arguments: ["", "%", "%4", "%zz", "%ff", String(repeating: "n", count: 101)])
-    func `A name that is empty, too long or not UTF-8 is refused`(name: String) {
+    @Test(arguments: ["", "%", "%4", "%zz", "%ff", "a%0A", "%00", "%C2%9Bm", String(repeating: "n", count: 101)])
+    func `A name that is empty, too long or not UTF-8, or has control characters, is refused`(name: String) {
         #expect(rejection { _ = try action("PUT", "/1/apps/a/subscriptions/\(name)") } == .badRequestPayload)
     }
 
@@ -64,7 +64,8 @@ struct SubscriptionRequestTests {
         wrong[64] ^= 1
         let offCurve = String(decoding: Base64URL.encoded(wrong), as: UTF8.self)
         let bodies = [
-            "[]", "{", #"{"vapid":7}"#, #"{"vapid":""}"#, #"{"vapid":"\#(text)A"}"#, #"{"vapid":"\#(offCurve)"}"#,
+            "[]", "{", #"{"vapid":7}"#, #"{"vapid":""}"#, #"{"vapid":"\#(text)A"}"#, #"{"vapid":"\#(text)="}"#,
+            #"{"vapid":"\#(offCurve)"}"#,
             #"{"vapid":"\#(text.dropLast())"}"#, #"{"plain":1}"#, #"{"plain":"true"}"#,
         ]
         for body in bodies {

@@ -78,6 +78,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [(200, nil, "pending"), (410, "Unregistered", "rejected")])
+    func `An answer of a rehearsal does not hide whether the upstream has accepted the notification`(
+        _ status: Int, _ reason: String?, _ outcome: String
+    ) async throws {
+        try await GatewayRig.run(script: { request, connection in
+            connection.answer(request.stream, status: status, reason: reason)
+        }) { rig async throws in
+            let rules = #"{"rules":[{"fault":{"answer":{"reason":"InternalServerError"},"accepted":true}}]}"#
+            #expect(try await rig.gateway.ask("POST", "/v1/rehearsals", body: rules).status == 200)
+            #expect(try await rig.send().status == 500)
+            #expect(rig.upstream.log.requests.count == 1)
+            let requests = try await rig.gateway.ask("GET", "/v1/requests").text
+            #expect(
+                requests.contains(#""status":500"#) && requests.contains(#""outcome":"\#(outcome)""#), "\(requests)")
+        }
+    }
+
     @Test func `A request that is wrong is refused here and never forwarded`() async throws {
         try await GatewayRig.run { rig async throws in
             for (reason, change) in [

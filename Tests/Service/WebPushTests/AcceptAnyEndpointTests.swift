@@ -60,6 +60,31 @@ struct AcceptAnyEndpointTests {
         }
     }
 
+    @Test func `The endpoint of a device that is removed is 404, and works as before when the device is back`()
+        async throws
+    {
+        try await PushedService.run {
+            $0.accept = .any
+        } _: { service in
+            let url = try Self.unknown(10).url(at: service.origin)
+            #expect(try await service.send(at: url).status == 201)
+            let device = try #require(try await service.journal("protocol=webpush").first?["device"]?.string)
+            func behave(_ kind: String) async throws {
+                let change = Data(#"{"behaviour":{"kind":"\#(kind)"}}"#.utf8)
+                #expect(try await service.test.manage("PATCH", "/v1/devices/\(device)", change).status == 200)
+            }
+            try await behave("removed")
+            // Nobody else gets the endpoint meanwhile.
+            #expect(try await service.send(at: url).status == 404)
+            #expect(try await service.send(.GET, at: url, fields: []).status == 404)
+            try await behave("online")
+            #expect(try await service.send(at: url, fields: [("TTL", "60")], body: Array("back".utf8)).status == 201)
+            #expect(try await service.journal("text=back").map { $0["device"]?.string } == [device])
+            #expect(try await service.test.manage("DELETE", "/v1/devices/\(device)").status == 200)
+            #expect(try await service.send(at: url).status == 201, "A device that was deleted leaves its endpoint.")
+        }
+    }
+
     @Test func `Without the option, and for a client that a proxy names, nothing is made`() async throws {
         try await PushedService.run { service in
             let url = try Self.unknown(8).url(at: service.origin)

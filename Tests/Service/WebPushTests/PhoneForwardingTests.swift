@@ -164,7 +164,7 @@ struct PhoneForwardingTests {
             try World(Self.answered(200), template: #"{"aps":{},"b":{"$webPush":"body"}}"#),
             try World(Self.answered(200), template: nil, hasUpstream: false),
         ] {
-            guard case .unavailable(let detail) = try await world.send(Self.large) else {
+            guard case .unavailable(let detail, _) = try await world.send(Self.large) else {
                 Issue.record("not unavailable")
                 continue
             }

@@ -136,6 +136,30 @@ struct RelayTests {
         }
     }
 
+    @Test func `The journal has each message to the relay's URL, and rehearsals act on it`() async throws {
+        try await RelayRig.run { rig in
+            let token = try await rig.apple.makeDeviceToken()
+            #expect(try await rig.send(token + "/secret", fields: RelayRig.fields + [("Topic", "t")]).status == 201)
+            #expect(try await rig.send(token, fields: []).status == 415)
+            let gone = try await rig.apple.makeDeviceToken(isGone: true)
+            #expect(try await rig.send(gone).status == 404)
+            let entries = try await rig.service.journal("protocol=webpush")
+            #expect(entries.map { $0["status"] } == [.integer(201), .integer(415), .integer(404)], "\(entries)")
+            #expect(entries.map { $0["outcome"]?.string } == ["pending", "rejected", "rejected"])
+            let first = try #require(entries.first)
+            #expect(first["topic"]?.string == rig.gateway.bundleID && first["forwarded"] == .bool(true))
+            #expect(first["bytes"] == .integer(5) && first["subscription"] == nil && first["token"] == nil)
+            #expect(first["apnsID"]?.string == (try await rig.arrived().first?.headers["apns-id"]))
+            let text = try await rig.gateway.ask("GET", "/v1/requests").text.lowercased()
+            for token in [token, gone] { #expect(!text.contains(token)) }
+            let rules = #"{"rules":[{"match":{"topic":"\#(rig.gateway.bundleID)"},"fault":{"lose":true}}]}"#
+            #expect(try await rig.gateway.ask("POST", "/v1/rehearsals", body: rules).status == 200)
+            #expect(try await rig.send(token).status == 201)
+            #expect(try await rig.service.journal("outcome=lost").count == 1)
+            #expect(try await rig.arrived().count == 2, "What is lost is not forwarded.")
+        }
+    }
+
     @Test func `Plain messages are taken if the app takes them`() async throws {
         try await RelayRig.run(relay: #"{"relayTo":true,"plain":true}"#) { rig in
             let token = try await rig.apple.makeDeviceToken()

@@ -89,6 +89,8 @@ struct VirtualSubscriptionTests {
             (#""subscriptions":[{"name":"a","bundleID":"com.example.other"}]"#, 400, "/bundleID"),
             (#""subscriptions":[{"name":"a"},{"name":"a"}]"#, 400, "/1/name"),
             (#""subscriptions":[{"name":"a","vapid":"BAAA"}]"#, 400, "/vapid"),
+            (#""subscriptions":[{"name":"a","vapid":"\#(VAPIDFixture().key)="}]"#, 400, "/vapid"),
+            (#""subscriptions":[{"name":"a\n"}]"#, 400, "/name"),
             (#""subscriptions":[{"name":"a","privateKey":"AAAA"}]"#, 400, "/privateKey"),
             (#""subscriptions":[{"name":"a","auth":"AAAA"}]"#, 400, "/auth"),
             (#""subscriptions":[{"name":"a","p256dh":"AAAA"}]"#, 400, "/p256dh"),
@@ -112,6 +114,39 @@ struct VirtualSubscriptionTests {
             let taken = try await service.fixture(#""subscriptions":[{"name":"a",\#(endpoint)}]"#)
             #expect(taken.status == 409, "\(String(decoding: taken.body, as: UTF8.self))")
             #expect(try await service.send().status == 201, "The endpoint's own subscription is as before.")
+        }
+    }
+
+    @Test func `A fixture that names a taken endpoint is refused with its place, and nothing is changed`() async throws
+    {
+        try await PushedService.run { service in
+            let first = try #require(try await service.subscriptions(#""subscriptions":[{"name":"a"}]"#).first)
+            let taken = service.endpoint.url(at: service.origin)
+            let refused = try await service.fixture(
+                #""subscriptions":[{"name":"b"},{"name":"c","endpoint":"\#(taken)"}]"#)
+            let text = String(decoding: refused.body, as: UTF8.self)
+            #expect(
+                refused.status == 409 && text.contains("/teams/0/devices/0/subscriptions/1/endpoint"), "\(text)")
+            #expect(try await service.send("still there", to: first).status == 201)
+            let device = try await service.test.manage(
+                "POST", "/v1/devices",
+                Data(#"{"team":"ABCDE12345","subscriptions":[{"name":"d","endpoint":"\#(taken)"}]}"#.utf8))
+            let answer = String(decoding: device.body, as: UTF8.self)
+            #expect(device.status == 409 && answer.contains(#""/subscriptions/0/endpoint""#), "\(answer)")
+            #expect(try await service.send().status == 201, "The endpoint's own subscription is as before.")
+        }
+    }
+
+    @Test func `An endpoint of a device that is removed for a while is taken`() async throws {
+        try await PushedService.run { service in
+            let removed = #""behaviour":{"kind":"removed"},"subscriptions":[{"name":"a"}]"#
+            let first = try #require(try await service.subscriptions(removed).first)
+            let new = #""subscriptions":[{"name":"b","endpoint":"\#(first.endpoint)"}]"#
+            let other = try await service.fixture(new, team: "FGHIJ12345", app: "com.example.other")
+            let text = String(decoding: other.body, as: UTF8.self)
+            #expect(other.status == 409 && text.contains("/subscriptions/0/endpoint"), "\(text)")
+            let same = try #require(try await service.subscriptions(new).first)
+            #expect(same.endpoint == first.endpoint, "A team that is replaced gives its endpoints up.")
         }
     }
 

@@ -55,6 +55,45 @@ struct WebPushRehearsalTests {
         }
     }
 
+    /// What Web Push answers, and no reason of the table has.
+    @Test(arguments: [(401, UInt(401)), (415, 415)])
+    func `A rule matches the statuses that Web Push alone has`(_ status: Int, _ answered: UInt) async throws {
+        try await PushedService.run { service in
+            let owner = VAPIDFixture()
+            let subscription = try #require(
+                try await service.subscriptions(#""subscriptions":[{"name":"a","vapid":"\#(owner.key)"}]"#).first)
+            let began = try await rehearse(
+                service, #""match":{"status":\#(status)},"when":{"first":1},"fault":{"answer":{"reason":"BadPath"}}"#)
+            #expect(began.status == 200, "\(began.text)")
+            func send() async throws -> UInt {
+                let token = status == 401 ? [] : [try service.authorization(owner)]
+                let coding = status == 415 ? [] : [("Content-Encoding", "aes128gcm")]
+                return try await service.send(at: subscription.endpoint, fields: [("TTL", "60")] + coding + token)
+                    .status
+            }
+            #expect(
+                try await service.send(
+                    "x", to: subscription, fields: [("TTL", "60"), try service.authorization(owner)]
+                ).status == 201)
+            #expect(try await send() == 404)
+            #expect(try await send() == answered)
+        }
+    }
+
+    @Test(arguments: [
+        #""refuse":true"#, #""certificate":"expired""#, #""tls":{"versions":["1.2"]}"#, #""handshake":"reset""#,
+    ])
+    func `A fault of connections leaves those to Web Push alone`(_ fault: String) async throws {
+        try await PushedService.run { service in
+            let subscription = try #require(try await service.subscriptions(Self.subscriptions).first)
+            let began = try await rehearse(service, #""fault":{\#(fault)}"#)
+            #expect(began.status == 200, "\(began.text)")
+            #expect(try await service.send("x", to: subscription).status == 201)
+            let refused = try await rehearse(service, #""match":{"protocol":"webpush"},"fault":{\#(fault)}"#)
+            #expect(refused.status == 400 && refused.text.contains("/rules/0/match/protocol"), "\(refused.text)")
+        }
+    }
+
     @Test func `A message that is accepted may be answered otherwise, and it is delivered`() async throws {
         try await PushedService.run { service in
             let subscription = try #require(try await service.subscriptions(Self.subscriptions).first)

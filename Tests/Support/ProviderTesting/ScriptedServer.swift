@@ -136,12 +136,14 @@ package final class ScriptedConnection: HTTP2Application {
         status: Int,
         id: String? = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab",
         uniqueID: String? = nil,
+        retryAfter: Int? = nil,
         body: String?,
     ) {
         var block = FieldList()
         block.append(":status", String(status))
         if let id { block.append("apns-id", id, .neverIndexed) }
         if let uniqueID { block.append("apns-unique-id", uniqueID, .neverIndexed) }
+        if let retryAfter { block.append("retry-after", "\(retryAfter)") }
         open.removeAll { $0 == stream }
         session?.respond(stream, block, body: body.map { ByteBuffer(string: $0) })
         session?.flush()

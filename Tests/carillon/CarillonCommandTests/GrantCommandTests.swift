@@ -52,6 +52,22 @@ import Testing
         }
     }
 
+    @Test func `A grant for Web Push is no instance's, which is said`() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await BuiltCommand.run([
+                "grant", "create", "--bundle-id", bundleID, "--name", "phones", "--web-push",
+                "--data", try CarillonProcess.current.data, "--json",
+            ])
+            let file = folder + "/grant.json"
+            try Data(made.output.utf8).write(to: URL(fileURLWithPath: file))
+            let refused = try await BuiltCommand.run([
+                "instance", "--gateway", "https://127.0.0.1:1", "--grant", file, "--data", folder + "/data",
+            ])
+            #expect(refused.status != 0 && refused.errors.contains("--web-push"), "\(refused.errors)")
+            #expect(!refused.errors.contains("has no keyID"))
+        }
+    }
+
     @Test func `A grant for Web Push has a client key and no other`() async throws {
         let made = try await carillon("grant", "create", "--bundle-id", bundleID, "--name", "phones", "--web-push")
         #expect(made.status == 0, "\(made.errors)")

@@ -7,6 +7,44 @@ extension Doctor {
     private static let systemBus = "unix:path=/run/dbus/system_bus_socket"
 
     func bus() async -> Finding {
+        let finding = await alertsAndApps()
+        guard finding.state != .fault, let distributor = await distributor() else { return finding }
+        guard distributor.state == .ok else { return distributor }
+        // Alerts may be missing without harm to the distributor, but not without a word.
+        let state = finding.state == .warning ? finding.state : .ok
+        return Finding(.bus, state, "\(finding.text) \(distributor.text)", finding.advice)
+    }
+
+    /// The distributor of UnifiedPush; nil if the agent is none.
+    private func distributor() async -> Finding? {
+        guard settings.unifiedPush != nil, let address = settings.unifiedPushBus else { return nil }
+        if let cause = await trouble(with: address) {
+            return Finding(
+                .bus, .fault,
+                "The session bus \(address), on which the distributor of UnifiedPush is, does not answer: \(cause).",
+                "Start the agent in the user's session, or without --unifiedpush.")
+        }
+        let isTaken: Bool
+        if let name = running?.distributorName {
+            isTaken = name == Distributor.NameState.waiting.rawValue
+        } else {
+            isTaken = await hasOwner(Distributor.name, address)
+        }
+        guard !isTaken else {
+            return Finding(
+                .bus, .warning, "Another program is the distributor \(Distributor.name), so apps register with it.",
+                "End it, or start the agent without --unifiedpush.")
+        }
+        return Finding(.bus, .ok, "Apps can register with the distributor \(Distributor.name).")
+    }
+
+    private func hasOwner(_ name: String, _ address: String) async -> Bool {
+        guard let connection = try? await BusConnection.open(address, { _, _ in }) else { return false }
+        defer { connection.close() }
+        return (try? await connection.call(.bus("GetNameOwner", name))) != nil
+    }
+
+    private func alertsAndApps() async -> Finding {
         let all = readManifests().manifests.values
         let waking = all.filter { $0.unit != nil || $0.busName != nil }.sorted { $0.bundleID < $1.bundleID }
         if let app = waking.first {

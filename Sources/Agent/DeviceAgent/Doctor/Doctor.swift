@@ -47,6 +47,10 @@ package struct RunningAgent: Sendable {
     /// Its connection, as in the status: `connected` and so on.
     package let connection: String
     package let cause: String?
+    /// What it says of the name of its distributor; nil if it is none.
+    package let distributorName: String?
 
-    package init(connection: String, cause: String?) { (self.connection, self.cause) = (connection, cause) }
+    package init(connection: String, cause: String?, distributorName: String? = nil) {
+        (self.connection, self.cause, self.distributorName) = (connection, cause, distributorName)
+    }
 }

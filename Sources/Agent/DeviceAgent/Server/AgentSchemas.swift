@@ -115,14 +115,28 @@ enum AgentSchemas {
         .optional(
             "dropped", .dictionary(of: .integer()), \.dropped,
             "How many notifications reached neither app nor user, by reason."),
+        .optional(
+            "distributor", distributor, \.distributor,
+            "The distributor of UnifiedPush; for root and the agent's user. Missing if the agent is none."),
         .optional("settings", start, \.settings, "How the agent was started; for root and the agent's user."))
 
     private static let start: JSONForm<AgentStatus.Start> = .object(
-        "Start", AgentStatus.Start.init(state:host:port:ca:apps:environment:codeFile:identityFile:bus:),
+        "Start",
+        AgentStatus.Start.init(
+            state:host:port:ca:apps:environment:codeFile:identityFile:bus:unifiedPush:unifiedPushBus:),
         .required("state", text, \.state), .required("host", text, \.host), .required("port", .integer(), \.port),
         .required("ca", text, \.ca), .required("apps", text, \.apps), .required("environment", text, \.environment),
         .optional("codeFile", text, \.codeFile), .optional("identityFile", text, \.identityFile),
-        .optional("bus", text, \.bus, "The address of the bus on which alerts are shown."))
+        .optional("bus", text, \.bus, "The address of the bus on which alerts are shown."),
+        .optional("unifiedPush", text, \.unifiedPush, "The app of the distributor's subscriptions."),
+        .optional("unifiedPushBus", text, \.unifiedPushBus, "The address of the bus on which the distributor is."))
+
+    private static let distributor: JSONForm<AgentStatus.Distributing> = .object(
+        "Distributor", AgentStatus.Distributing.init, .required("app", text, \.app),
+        .required(
+            "name", .text(.oneOf(Distributor.NameState.allCases.map(\.rawValue))), \.name,
+            "Whether the agent owns the distributor's name, waits until another program leaves it, or has no bus."),
+        .required("registrations", .integer(), \.registrations, "How many registrations apps have."))
 
     private static let app: JSONForm<AppStatus> = .object(
         "AppStatus", AppStatus.init,

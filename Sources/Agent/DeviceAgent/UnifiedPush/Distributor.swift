@@ -3,6 +3,7 @@ import Connections
 import Logging
 import NIOCore
 import Storage
+import Synchronization
 
 /// UnifiedPush's distributor on the user's session bus: apps of the desktop register here, and get Web Push messages.
 ///
@@ -11,6 +12,19 @@ import Storage
 actor Distributor {
     static let name = "org.unifiedpush.Distributor.Carillon"
     static let path = "/org/unifiedpush/Distributor"
+
+    /// Who has the name of the distributor on the bus.
+    enum NameState: String, Sendable, CaseIterable {
+        /// There is no bus now.
+        case disconnected
+        /// Another program has it; this one gets it afterwards.
+        case waiting
+        case owned
+    }
+
+    /// What the bus has said last.
+    nonisolated private let name = Mutex(NameState.disconnected)
+    nonisolated var nameState: NameState { name.withLock(\.self) }
 
     private let address: String
     private let user: UInt32
@@ -62,6 +76,7 @@ actor Distributor {
                 tryAgain()
                 await bus.closed()
                 self.bus = nil
+                name.withLock { $0 = .disconnected }
                 guard !isClosed else { return }
                 logger.info("The session bus has ended; the distributor waits for the next one")
             } catch {
@@ -86,7 +101,8 @@ actor Distributor {
         let slots = CallSlots()
         let (calls, call) = AsyncStream.makeStream(
             of: BusCall.self, bufferingPolicy: .bufferingOldest(CallSlots.maximum))
-        let bus = try await BusConnection.open(address) { _, _ in
+        let bus = try await BusConnection.open(address) { [weak self] message, body in
+            self?.told(message, body)
         } calls: { message, body in
             if let answer = Introspection.answer(to: message) { return answer }
             let request: DistributorRequest
@@ -109,7 +125,10 @@ actor Distributor {
         do {
             // Without flags, another program that has the name keeps it, and this one gets it afterwards.
             var answer = try await bus.call(.bus("RequestName", Self.name, flags: 0))
-            if answer.number() == 2 {
+            let isWaiting = answer.number() == 2
+            // If this program gets the name at the same time, the signal has said so already.
+            name.withLock { if $0 == .disconnected { $0 = isWaiting ? .waiting : .owned } }
+            if isWaiting {
                 logger.warning(
                     "Another program is this distributor on the session bus; apps register with this agent when it has ended",
                     metadata: ["name": "\(Self.name)"])
@@ -133,6 +152,17 @@ actor Distributor {
             }
         }
         return bus
+    }
+
+    /// A signal of the bus says that this program has got the name, or has lost it (the D-Bus Specification, "Message Bus Messages").
+    nonisolated private func told(_ message: BusMessage, _ body: BusReader) {
+        var body = body
+        guard message.sender == "org.freedesktop.DBus", body.text() == Self.name else { return }
+        switch message.member {
+        case "NameAcquired": name.withLock { $0 = .owned }
+        case "NameLost": name.withLock { $0 = .waiting }
+        default: break
+        }
     }
 
     private func report(_ error: any Error) {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Notifications
+import Trust
 
 /// What an app keeps about its installation from launch to launch. The secret is in the file, so only its owner may
 /// read it.
@@ -27,7 +28,7 @@ struct InstallationFile: Sendable {
             }
             if let known = try? JSONValue.decode(data, as: Content.self) { return known }
         }
-        let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }.base64EncodedString()
+        let secret = Data(RandomBytes.make()).base64EncodedString()
         let new = Content(id: UUID().uuidString.lowercased(), secret: secret)
         try write(new)
         return new

@@ -1,5 +1,7 @@
 import Crypto
 import Foundation
+import Notifications
+import Trust
 
 /// A bearer key. The store contains only its digest, so nobody can read a usable key there.
 struct AccessKey: Sendable, Hashable {
@@ -8,10 +10,7 @@ struct AccessKey: Sendable, Hashable {
     /// A new key with 256 random bits.
     /// - Parameter prefix: shows people, and programs that search for leaked keys, what the key is for.
     init(prefix: String) {
-        let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-        text =
-            prefix
-            + bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        text = prefix + String(decoding: Base64URL.encoded(RandomBytes.make()), as: UTF8.self)
     }
 
     var digest: [UInt8] { Self.digest(text) }

@@ -3,6 +3,7 @@ import CampaignStore
 import Crypto
 import Foundation
 import Notifications
+import Trust
 
 /// Encrypts the signing keys and certificates in the store. The encryption key is in a separate file beside the store,
 /// so a copy of the database alone reveals none of them.
@@ -18,7 +19,7 @@ struct CredentialVault: Sendable {
     init(folder: String) throws(ProviderServerError) {
         let path = folder + "/" + Self.fileName
         let bytes = try ServerFile(path: path, maximumBytes: Self.keyBytes).read {
-            SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+            RandomBytes.make()
         }
         guard bytes.count == Self.keyBytes else {
             throw ProviderServerError(

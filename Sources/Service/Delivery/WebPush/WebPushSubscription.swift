@@ -39,7 +39,14 @@ package struct WebPushSubscription: Sendable, Hashable {
     /// How long a name may be, in bytes of UTF-8: more than an account's address or a chat's identifier takes.
     package static let nameBytes = 1...100
 
-    package static func isName(_ name: String) -> Bool { nameBytes.contains(name.utf8.count) }
+    /// The one rule of names. They get into logs, variables of commands and terminals, so they have no control characters.
+    package static func isName(_ name: String) -> Bool {
+        nameBytes.contains(name.utf8.count) && !name.hasControlCharacters
+    }
+
+    /// What ``isName(_:)`` asks for, for a person.
+    package static let nameRule =
+        "a name of \(nameBytes.lowerBound) to \(nameBytes.upperBound) bytes of UTF-8 without control characters"
 
     /// The name that the last part of a path has.
     /// - Returns: nil if it is no name of a subscription.

@@ -14,6 +14,7 @@ extension TextFormat {
     }
 
     static let teamName = line(maximumBytes: Team.maximumNameBytes)
+    /// The rule of `WebPushSubscription.isName(_:)`.
     static let subscription = line(maximumBytes: WebPushSubscription.nameBytes.upperBound)
     static let grantName = line(maximumBytes: Grant.maximumNameBytes)
     static let upstreamAddress = line(maximumBytes: 300)

@@ -29,6 +29,7 @@ extension ConsoleSite {
             "service.js": ConsoleFile(PackageResources.service_js, .module),
             "templates.js": ConsoleFile(PackageResources.templates_js, .module),
             "upstreams.js": ConsoleFile(PackageResources.upstreams_js, .module),
+            "webpush.js": ConsoleFile(PackageResources.webpush_js, .module),
             "words.js": ConsoleFile(PackageResources.words_js, .module),
         ]
     }

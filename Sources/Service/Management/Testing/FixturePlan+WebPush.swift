@@ -58,9 +58,7 @@ extension FixturePlan {
         }
         let vapid = try written.vapid.map { text throws(Problem) in
             guard let key = VAPIDKey.bytes(text) else {
-                throw Problem.invalid(
-                    pointer + "/vapid",
-                    "The value has to be an uncompressed point on P-256 in base64url, 87 characters.")
+                throw Problem.invalid(pointer + "/vapid", VAPIDKey.rule)
             }
             return key
         }
@@ -98,9 +96,19 @@ extension FixturePlan {
             throw Problem.invalid(
                 pointer, "The value has to be a URL that ends with \(EndpointID.path) and 43 characters of base64url.")
         }
-        guard endpoints.insert(id).inserted else {
-            throw Problem(409, "Another subscription has this endpoint.", pointer: pointer)
+        guard endpoints.updateValue(pointer, forKey: id) == nil else {
+            throw Problem(409, VirtualDevices.endpointIsTaken, pointer: pointer)
         }
         return id
+    }
+
+    /// Checks that nobody else has the named endpoints. The store has to be asked, so this comes when the rest is planned, and before
+    /// anything is changed.
+    func checkEndpoints() async throws {
+        for (endpoint, pointer) in endpoints.sorted(by: { $0.value < $1.value }) {
+            guard try await !testing.devices.isTaken(endpoint, afterDeleting: replaced) else {
+                throw Problem(409, VirtualDevices.endpointIsTaken, pointer: pointer)
+            }
+        }
     }
 }

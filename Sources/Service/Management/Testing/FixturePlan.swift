@@ -41,8 +41,8 @@ struct FixturePlan: Sendable {
     private var nextAppID = AppID(rawValue: .max)
     /// The named tokens of the document, by topic.
     private var tokens: [String: Set<[UInt8]>] = [:]
-    /// The named endpoints of the document.
-    var endpoints: Set<EndpointID> = []
+    /// The named endpoints of the document, with their places.
+    var endpoints: [EndpointID: String] = [:]
     private var random = SystemRandomNumberGenerator()
 
     /// - Parameters:
@@ -291,7 +291,7 @@ extension FixturePlan {
         _ team: TeamID,
         _ api: ManagementAPI,
         _ testing: ManagementTesting,
-    ) throws -> PlannedDevice {
+    ) async throws -> PlannedDevice {
         var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, taking: nil, api, testing)
         let apps = api.accounts.current.apps.values.filter { $0.team == team }.map(\.bundleID.rawValue).sorted()
         guard testing.devices.count < VirtualDeviceLimits.devices else {
@@ -299,6 +299,8 @@ extension FixturePlan {
                 409, "There are \(VirtualDeviceLimits.devices) virtual devices, which is the limit; remove one of them."
             )
         }
-        return try plan.device(written, apps: apps, at: "").1
+        let device = try plan.device(written, apps: apps, at: "").1
+        try await plan.checkEndpoints()
+        return device
     }
 }

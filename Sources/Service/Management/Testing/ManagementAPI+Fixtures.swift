@@ -18,6 +18,7 @@ extension ManagementAPI {
         return try await testing.devices.inTurn { [self] in
             let free = try await untouchedApp(for: fixture, testing)
             let plan = try FixturePlan(fixture, replaces: replaces, taking: free?.bundleID, self, testing)
+            try await plan.checkEndpoints()
             for team in plan.replaced { try await remove(team) }
             let taken = free.flatMap { accounts.current.apps[$0.bundleID] }
             if let taken { try await takeOver(taken, testing) }
@@ -161,7 +162,7 @@ extension ManagementAPI {
         let device = try await testing.devices.inTurn { [self] in
             let team = try teamID(request.team)
             _ = try present(accounts.current.teams[team], "team", team)
-            let planned = try FixturePlan.joining(request.device, team, self, testing)
+            let planned = try await FixturePlan.joining(request.device, team, self, testing)
             let device = try await Self.create(planned, of: team, accounts.current.apps, testing)
             do {
                 try await Self.subscribe(device, to: request.channels ?? [:], testing)

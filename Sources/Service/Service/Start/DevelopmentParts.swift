@@ -130,7 +130,7 @@ final class DevelopmentParts: Sendable {
     /// Lets virtual devices have subscriptions of Web Push.
     func useWebPush(_ endpoints: WebPushEndpoints) {
         devices.use(
-            EndpointMaking(store) { wanted, app in
+            EndpointMaking(store, phones: store.handleEndpoints) { wanted, app in
                 guard let origin = endpoints.origin,
                     let made = endpoints.make(
                         wanted.name, of: app, vapid: wanted.vapid, isPlain: wanted.isPlain, named: wanted.endpoint)

@@ -3,21 +3,24 @@ import ProviderAPI
 import Storage
 import Trust
 
-/// What the gateway needs for grants: the key of the handles, and the numbers of what is sent.
+/// What the gateway needs for grants: the keys of the handles and of Web Push's endpoints, and the numbers of what is sent.
 struct GrantParts: Sendable {
     let meter: GrantMeter
     let handleKey: HandleKey
     let upkeep: GrantUpkeep
+    let endpointKey: EndpointKey
     /// Makes endpoints of Web Push for phones; nil if the service has no Web Push.
     let endpoints: PhoneEndpoints?
 
-    /// Reads the key of the handles, or makes it at the first start. Reads what was sent today.
+    /// Reads the keys of the handles and of the endpoints, or makes them at the first start. Reads what was sent today.
     init(_ base: ServiceBase) async throws(ServiceError) {
         let store = base.store.grantStore
+        let endpointKey = try await EndpointKey.kept(in: base.store.secrets)
+        self.endpointKey = endpointKey
         endpoints =
             base.settings.webPush.isOn
             ? PhoneEndpoints(
-                base.store.handleEndpoints, key: try await EndpointKey.kept(in: base.store.secrets),
+                base.store.handleEndpoints, key: endpointKey,
                 environments: Set(base.settings.environments)) : nil
         upkeep = GrantUpkeep(
             store: store, bodies: base.store.webPushBodies, accounts: base.store, clock: base.clock,

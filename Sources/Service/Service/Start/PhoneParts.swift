@@ -1,6 +1,6 @@
 import Delivery
 import Notifications
-import ProviderAPI
+package import ProviderAPI
 import Trust
 import WebPush
 
@@ -8,7 +8,7 @@ import WebPush
 struct PhoneParts: Sendable {
     let forwarding: PhoneForwarding
     let subscriptions: PhoneSubscriptions
-    let handles: AskedHandles?
+    let handles: HandleRequests?
     private let endpoints: PhoneEndpoints?
 
     init(_ base: ServiceBase, _ grants: GrantParts, _ providers: ProviderParts) {
@@ -19,7 +19,7 @@ struct PhoneParts: Sendable {
             meter: grants.meter, rules: base.settings.grants, accounts: base.store, sending: forwarding,
             clock: base.clock)
         // Both environments have the same.
-        handles = providers.apis.values.first?.handles.map(AskedHandles.init)
+        handles = providers.apis.values.first?.handles
         endpoints = grants.endpoints
     }
 
@@ -30,23 +30,11 @@ struct PhoneParts: Sendable {
     }
 }
 
-/// The requests about handles and grants that come over Web Push's port.
-struct AskedHandles: HandleAsking {
-    private let handles: HandleRequests
+// Requests about handles and grants come over Web Push's port too.
+extension HandleRequests: HandleAsking {
+    package var maximumBodyBytes: Int { HandleRequest.maximumBodyBytes }
 
-    init(_ handles: HandleRequests) { self.handles = handles }
-
-    var maximumBodyBytes: Int { HandleRequest.maximumBodyBytes }
-
-    func takes(_ path: String) -> Bool { HandleRequest.isPath(path) }
-
-    func answer(
-        method: String, path: String, authorization: String?, body: [UInt8]?, from peer: String
-    ) async -> AskedAnswer {
-        let answer = await handles.answer(
-            method: method, path: path, authorization: authorization, body: body, from: peer)
-        return AskedAnswer(status: answer.status, json: answer.json, retryAfter: answer.retryAfter)
-    }
+    package func takes(_ path: String) -> Bool { HandleRequest.isPath(path) }
 }
 
 extension PhoneForwarding {

@@ -3,7 +3,7 @@ import HTTPTypes
 import Matching
 import Notifications
 
-/// Shows the requests of the development environment to the journal. No record has an endpoint or a signature.
+/// Shows the requests of the development environment to the journal. No record has an endpoint, a device token or a signature.
 struct WebPushJournal: Sendable {
     private let tools: WebPushTools
     private let accounts: any Accounts
@@ -13,7 +13,7 @@ struct WebPushJournal: Sendable {
         (self.tools, self.accounts, self.clock) = (tools, accounts, clock)
     }
 
-    /// What is known of a request for a subscription.
+    /// What is known of a request for a subscription, or to a relay's URL.
     struct Record: Sendable {
         let target: EndpointTarget
         let headers: HTTPFields
@@ -30,8 +30,11 @@ struct WebPushJournal: Sendable {
     /// - Returns: the connection's number; 0 if nobody observes.
     func connectionOpened() -> UInt64 { observation.isActive ? observation.observer.connectionOpened() : 0 }
 
-    func answered(_ number: UInt64, _ status: Int) {
-        observation.observer.answered(number, RequestAnswer(status: status))
+    /// - Parameter hidesAcceptance: whether the message was accepted, and a rehearsal answers otherwise.
+    func answered(_ number: UInt64, _ status: Int, hidesAcceptance: Bool) {
+        var answer = RequestAnswer(status: status)
+        answer.hidesAcceptance = hidesAcceptance
+        observation.observer.answered(number, answer)
     }
 
     /// Notes that a request gets no answer, because of a rehearsal.
@@ -45,13 +48,14 @@ struct WebPushJournal: Sendable {
     /// - Returns: its number, and perhaps what a rehearsal wants; nil if nobody observes.
     func decided(_ record: Record, _ status: Int) -> RequestDecision? {
         guard observation.isActive, record.target.environment == .development else { return nil }
-        let (app, destination, name): (App?, Destination?, String) =
+        let (app, destination, name): (App?, Destination?, String?) =
             switch record.target {
             case .device(let subscription):
                 (
                     accounts.current.app(subscription.destination.app), subscription.destination, subscription.name
                 )
             case .phone(let phone): (phone.app, nil, phone.endpoint.name)
+            case .relay(let target): (target.app, nil, nil)
             }
         var facts = RequestFacts(
             time: clock.time, connection: record.connection, environment: record.target.environment,

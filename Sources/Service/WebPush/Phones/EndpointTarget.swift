@@ -1,18 +1,21 @@
 import Delivery
 import Notifications
 
-/// What an endpoint leads to.
+/// Where a message goes.
 enum EndpointTarget: Sendable {
     /// A subscription on a device of this service.
     case device(WebPushSubscription)
     /// A phone behind an upstream.
     case phone(PhoneSubscription)
+    /// A phone behind an upstream whose device token is in a relay's URL.
+    case relay(WebPushRelay.Target)
 
-    /// The hash of the endpoint.
+    /// The hash of the endpoint, or what stands for the device token.
     var digest: [UInt8] {
         switch self {
         case .device(let subscription): subscription.digest
         case .phone(let phone): phone.endpoint.digest
+        case .relay(let target): target.owner
         }
     }
 
@@ -21,6 +24,7 @@ enum EndpointTarget: Sendable {
         switch self {
         case .device(let subscription): subscription.vapid
         case .phone(let phone): phone.endpoint.vapid
+        case .relay: nil
         }
     }
 
@@ -29,15 +33,24 @@ enum EndpointTarget: Sendable {
         switch self {
         case .device(let subscription): subscription.isPlain
         case .phone(let phone): phone.isPlain
+        case .relay(let target): target.settings.isPlain
         }
     }
 
-    /// Where a message is from which it can be withdrawn. One that was handed on to an upstream is nowhere.
+    /// The `TTL` of a request that has none; nil if it has to have one. The senders of relays' URLs may have none.
+    var usualTTL: UInt64? {
+        switch self {
+        case .device, .phone: nil
+        case .relay: WebPushMessage.maximumTimeToLive
+        }
+    }
+
+    /// Where a message is from which it can be withdrawn.
     var location: Destination {
         switch self {
         case .device(let subscription): subscription.destination
-        case .phone(let phone):
-            Destination(environment: phone.handle.environment, device: DeviceID(rawValue: 0), app: phone.app.id)
+        case .phone(let phone): .handedOn(phone.app.id, environment)
+        case .relay(let target): .handedOn(target.app.id, environment)
         }
     }
 
@@ -45,7 +58,15 @@ enum EndpointTarget: Sendable {
         switch self {
         case .device(let subscription): subscription.destination.environment
         case .phone(let phone): phone.handle.environment
+        case .relay(let target): target.settings.place.environment
         }
+    }
+}
+
+extension Destination {
+    /// Where a message is that an upstream has: nowhere, so that nobody can withdraw it. Its URL is a name like any other.
+    fileprivate static func handedOn(_ app: AppID, _ environment: Environment) -> Destination {
+        Destination(environment: environment, device: DeviceID(rawValue: 0), app: app)
     }
 }
 

@@ -1,3 +1,5 @@
+package import Delivery
+
 /// Carries out requests about handles and grants, which the provider API's port takes too (docs/gateway.md).
 package protocol HandleAsking: Sendable {
     /// Answers a request.
@@ -8,26 +10,11 @@ package protocol HandleAsking: Sendable {
     ///   - peer: the client's address.
     func answer(
         method: String, path: String, authorization: String?, body: [UInt8]?, from peer: String
-    ) async -> AskedAnswer
+    ) async -> HandleAnswer
 
     /// Whether a path belongs to such a request.
     func takes(_ path: String) -> Bool
 
     /// The largest body, in bytes.
     var maximumBodyBytes: Int { get }
-}
-
-/// The answer to a request about handles or grants.
-package struct AskedAnswer: Sendable, Hashable {
-    package var status: Int
-    /// Nil for an answer without a body.
-    package var json: String?
-    /// In seconds.
-    package var retryAfter: Int?
-
-    package init(status: Int, json: String?, retryAfter: Int?) {
-        self.status = status
-        self.json = json
-        self.retryAfter = retryAfter
-    }
 }

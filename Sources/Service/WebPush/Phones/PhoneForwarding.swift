@@ -55,7 +55,7 @@ package final class PhoneForwarding: PhoneSending {
             return try await send(message, id, ttl, extra, phone, place)
         } catch {
             report(error, of: place)
-            return .unavailable(error.cause)
+            return .unavailable(error.cause, retryAfter: error.retryAfter)
         }
     }
 
@@ -110,7 +110,8 @@ package final class PhoneForwarding: PhoneSending {
         case (429, _): return .busy(retryAfter: told.retryAfter)
         default:
             throw Trouble(
-                .refused, "The upstream has refused the notification: \(told.status) \(told.reason ?? "").")
+                .refused, "The upstream has refused the notification: \(told.status) \(told.reason ?? "").",
+                retryAfter: told.retryAfter)
         }
     }
 
@@ -140,7 +141,7 @@ package final class PhoneForwarding: PhoneSending {
             throw Trouble(
                 .tooLarge, "The message does not fit into a notification, and the app's template has no part fetch.")
         }
-        guard let bodies, let origin = origin.withLock(\.self), let id = Self.newID() else {
+        guard let bodies, let origin = origin.withLock(\.self), let id = EndpointID(RandomBytes.make()) else {
             throw Trouble(.notKept, "The message does not fit into a notification, and none are kept here.")
         }
         let payload = template.payload(values, fetch: origin + Self.fetchPath + id.text)
@@ -157,10 +158,6 @@ package final class PhoneForwarding: PhoneSending {
             throw Trouble(.notKept, error.cause)
         }
         return (payload, kept.digest)
-    }
-
-    private static func newID() -> EndpointID? {
-        EndpointID(SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) })
     }
 
     private func remove(_ digest: [UInt8]) async {
@@ -182,8 +179,12 @@ package final class PhoneForwarding: PhoneSending {
 
         var kind: Kind
         var cause: String
+        /// When the upstream wants to be asked again, in seconds.
+        var retryAfter: Int?
 
-        init(_ kind: Kind, _ cause: String) { (self.kind, self.cause) = (kind, cause) }
+        init(_ kind: Kind, _ cause: String, retryAfter: Int? = nil) {
+            (self.kind, self.cause, self.retryAfter) = (kind, cause, retryAfter)
+        }
     }
 
     /// What is logged at intervals only.

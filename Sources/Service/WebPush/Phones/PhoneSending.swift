@@ -1,5 +1,6 @@
 package import Delivery
 package import Notifications
+import Rates
 
 /// Sends messages of Web Push to phones behind an upstream.
 package protocol PhoneSending: Sendable {
@@ -50,7 +51,42 @@ package enum PhoneOutcome: Sendable, Hashable {
     /// The upstream takes no more at present: 429. Seconds.
     case busy(retryAfter: Int?)
     /// Everything else: 503.
-    case unavailable(String)
+    /// - Parameter retryAfter: seconds, if the upstream says so.
+    case unavailable(String, retryAfter: Int? = nil)
+
+    /// Why the message was not taken; nil if it was.
+    var refusal: PhoneRefusal? {
+        switch self {
+        case .accepted: nil
+        case .gone(let detail, _): .gone(detail)
+        case .busy(let retryAfter):
+            .busy(
+                "The upstream takes no more messages for this phone at present.",
+                retryAfter: WebPushLimits.passed(retryAfter) ?? WebPushLimits.retryAfterBusy, limit: nil)
+        case .unavailable(let detail, let retryAfter):
+            .unavailable(detail, retryAfter: WebPushLimits.passed(retryAfter))
+        }
+    }
+}
+
+/// Why a message to a phone was not taken. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
+enum PhoneRefusal: Error, Sendable, Hashable {
+    /// 404: the subscription is gone.
+    case gone(String)
+    /// 429.
+    /// - Parameter limit: nil if it is not a limit of this service.
+    case busy(String, retryAfter: Int, limit: Limit?)
+    /// 503.
+    case unavailable(String, retryAfter: Int? = nil)
+
+    /// The reason under which the answers of a grant are counted.
+    var reason: Rejection.Reason {
+        switch self {
+        case .gone: .unregistered
+        case .busy: .tooManyRequests
+        case .unavailable: .serviceUnavailable
+        }
+    }
 }
 
 extension WebPushMessage.Urgency {

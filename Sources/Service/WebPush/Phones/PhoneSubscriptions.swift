@@ -67,31 +67,11 @@ package final class PhoneSubscriptions: Sendable {
         return !grant.limits.encryptedOnly && accounts.current.webPush[place]?.isPlain ?? false
     }
 
-    /// Why a message is not sent. Senders forget a subscription at nearly any 4xx, so all that is not theirs is 503.
-    enum Refusal: Error, Hashable {
-        /// 404: the subscription is gone.
-        case gone
-        /// 429.
-        /// - Parameter limit: nil if it is not a limit of this service.
-        case busy(String, retryAfter: Int, limit: Limit?)
-        /// 503.
-        case unavailable(String)
-
-        /// The reason under which the answers of a grant are counted.
-        var reason: Rejection.Reason {
-            switch self {
-            case .gone: .unregistered
-            case .busy: .tooManyRequests
-            case .unavailable: .serviceUnavailable
-            }
-        }
-    }
-
     /// Sends a message within the limits of the phone's grant.
     func send(
         _ message: WebPushMessage, _ id: NotificationID, timeToLive: UInt64, to phone: PhoneSubscription
-    ) async throws(Refusal) {
-        do throws(Refusal) {
+    ) async throws(PhoneRefusal) {
+        do throws(PhoneRefusal) {
             try check(message, phone)
             try await forward(message, id, timeToLive, phone)
             meter.answered(phone.grant.id, "200")
@@ -102,7 +82,7 @@ package final class PhoneSubscriptions: Sendable {
     }
 
     /// Checks the limits of the grant that concern a message.
-    private func check(_ message: WebPushMessage, _ phone: PhoneSubscription) throws(Refusal) {
+    private func check(_ message: WebPushMessage, _ phone: PhoneSubscription) throws(PhoneRefusal) {
         let grant = phone.grant
         guard !grant.isSuspended else {
             throw .busy(
@@ -125,7 +105,7 @@ package final class PhoneSubscriptions: Sendable {
 
     private func forward(
         _ message: WebPushMessage, _ id: NotificationID, _ timeToLive: UInt64, _ phone: PhoneSubscription
-    ) async throws(Refusal) {
+    ) async throws(PhoneRefusal) {
         guard let token = handleKey.open(phone.handle.token, of: phone.handle.handle) else {
             throw .unavailable("The device token of the endpoint's handle cannot be read.")
         }
@@ -135,18 +115,11 @@ package final class PhoneSubscriptions: Sendable {
                 deviceToken: token, app: phone.app, environment: phone.handle.environment,
                 share: ForwardingShare(phone.grant.id), subscription: phone.endpoint.name,
                 owner: phone.endpoint.digest, payloadBytes: phone.grant.limits.payloadBytes ?? Payload.maximumBytes))
-        switch outcome {
-        case .accepted: return
-        case .gone(_, let end):
+        if case .gone(_, let end) = outcome {
             // If this fails, the next message is forwarded, and the upstream gives the same answer.
             if let end { try? await grants.end(phone.handle.handle, end) }
             try? await endpoints.removeEndpoint(with: phone.endpoint.digest)
-            throw .gone
-        case .busy(let retryAfter):
-            throw .busy(
-                "The upstream takes no more messages for this phone at present.",
-                retryAfter: retryAfter ?? WebPushLimits.retryAfterBusy, limit: nil)
-        case .unavailable(let detail): throw .unavailable(detail)
         }
+        if let refusal = outcome.refusal { throw refusal }
     }
 }

@@ -10,7 +10,7 @@ package final class WebPushRelay: Sendable {
     /// in the notification.
     package static let maximumExtraBytes = 512
 
-    let phones: any PhoneSending
+    private let phones: any PhoneSending
     private let refused = Mutex(RefusedTokens())
 
     package init(phones: any PhoneSending) { self.phones = phones }
@@ -23,12 +23,14 @@ package final class WebPushRelay: Sendable {
         var token: [UInt8]
         /// Stands for the token where the token itself must not be.
         var owner: [UInt8]
+        /// The last part of the URL; nil if there is none.
+        var extra: String?
 
         /// - Returns: nil if the environment has no app with the URL.
-        init?(_ accounts: AccountsSnapshot, _ environment: Environment, token: [UInt8]) {
+        init?(_ accounts: AccountsSnapshot, _ environment: Environment, token: [UInt8], extra: String?) {
             guard let settings = accounts.relay(in: environment), let app = accounts.apps[settings.place.bundleID]
             else { return nil }
-            (self.settings, self.app, self.token) = (settings, app, token)
+            (self.settings, self.app, self.token, self.extra) = (settings, app, token, extra)
             upstream = accounts.upstreams[settings.place]
             owner = Array(
                 SHA256.hash(data: Array("web push relay \(app.id.rawValue) \(environment.rawValue) ".utf8) + token))
@@ -62,7 +64,16 @@ package final class WebPushRelay: Sendable {
         return refused.withLock { $0.has(target.owner, refusedBy: upstream, at: now) }
     }
 
-    func refuse(_ target: Target, at now: Uptime) {
+    /// Hands a message on, and remembers a token that the upstream does not know.
+    func send(
+        _ message: WebPushMessage, _ id: NotificationID, timeToLive: UInt64, to target: Target, at now: Uptime
+    ) async throws(PhoneRefusal) {
+        let outcome = await phones.send(message, id, ttl: timeToLive, extra: target.extra, to: target.phone)
+        if case .gone = outcome { refuse(target, at: now) }
+        if let refusal = outcome.refusal { throw refusal }
+    }
+
+    private func refuse(_ target: Target, at now: Uptime) {
         guard let upstream = target.upstream else { return }
         refused.withLock { $0.add(target.owner, refusedBy: upstream, at: now) }
     }

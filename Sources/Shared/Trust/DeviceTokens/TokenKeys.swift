@@ -76,7 +76,7 @@ package struct TokenKeys: Sendable {
 
     /// A new key for the store: 32 bytes from the cryptography library.
     package static func makeKey() -> [UInt8] {
-        SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        RandomBytes.make()
     }
 
     package func contains(_ id: TokenKeyID) -> Bool { keys.contains { $0.id == id } }

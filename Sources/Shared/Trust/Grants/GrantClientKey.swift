@@ -1,4 +1,3 @@
-import Crypto
 import Notifications
 
 /// The client key of a grant: `ck_` and 43 characters. It is in every copy of an app and so no secret: it can only make
@@ -12,7 +11,6 @@ package struct GrantClientKey: Sendable, Hashable {
 
     /// A new key with 256 random bits.
     package init() {
-        let random = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-        text = Self.prefix + String(decoding: Base64URL.encoded(random), as: UTF8.self)
+        text = Self.prefix + String(decoding: Base64URL.encoded(RandomBytes.make()), as: UTF8.self)
     }
 }

@@ -24,7 +24,7 @@ package struct HandleKey: Sendable {
         sealKey = HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Data("device token".utf8), outputByteCount: 32)
     }
 
-    package static func makeSecret() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } }
+    package static func makeSecret() -> [UInt8] { RandomBytes.make() }
 
     /// The handle of a device token.
     package func handle(

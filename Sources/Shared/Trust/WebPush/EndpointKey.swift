@@ -23,7 +23,7 @@ package struct EndpointKey: Sendable {
             inputKeyMaterial: SymmetricKey(data: secret), info: Data("web push endpoint".utf8), outputByteCount: 32)
     }
 
-    package static func makeSecret() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } }
+    package static func makeSecret() -> [UInt8] { RandomBytes.make() }
 
     /// Makes the random bytes of a new subscription.
     package static func makeSeed() -> [UInt8] {

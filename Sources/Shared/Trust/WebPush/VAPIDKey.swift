@@ -20,10 +20,10 @@ package enum VAPIDKey {
         return key
     }
 
-    /// Reads a key as a subscriber writes it: 87 characters of base64url.
+    /// Reads a key as a subscriber writes it: 87 characters of base64url, so without padding.
     /// - Returns: nil if it is not an uncompressed point on the curve.
     package static func bytes(_ text: String) -> [UInt8]? {
-        Base64URL.decoded(Array(text.utf8)[...], .url).flatMap { isValid($0) ? $0 : nil }
+        Base64URL.decoded(Array(text.utf8)[...], .token).flatMap { isValid($0) ? $0 : nil }
     }
 
     package static let rule =

@@ -71,6 +71,8 @@ struct PhoneEndpointTests {
                 "[]", "1", "true", "{}", #"{"name":1}"#, #"{"name":""}"#,
                 #"{"name":"\#(String(repeating: "a", count: 101))"}"#, #"{"name":"a","vapid":1}"#,
                 #"{"name":"a","vapid":""}"#, #"{"name":"a","vapid":"\#(key)"}"#,
+                #"{"name":"a","vapid":"\#(VAPIDFixture().key)="}"#, #"{"name":"a\n"}"#, #"{"name":"\u0000"}"#,
+                #"{"name":"\u009bm"}"#,
             ] {
                 let answer = try await rig.test.askGateway(
                     "POST", "/1/handles", clientKey: rig.clientKey, body: rig.wish(wrong))
@@ -173,6 +175,18 @@ struct PhoneEndpointTests {
             let refused = try await ask("192.0.2.1")
             #expect(refused.status == 429 && refused["retry-after"] == "1")
             #expect(try await ask("192.0.2.2").status == 200)
+        }
+    }
+
+    @Test func `A fixture cannot name a phone's endpoint`() async throws {
+        try await PhoneRig.run { rig in
+            let made = try await rig.make()
+            let refused = try await rig.pushed.fixture(
+                #""subscriptions":[{"name":"a","endpoint":"\#(made.endpoint)"}]"#)
+            let text = String(decoding: refused.body, as: UTF8.self)
+            #expect(refused.status == 409 && text.contains("/subscriptions/0/endpoint"), "\(text)")
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 201)
+            #expect(rig.requests.count == 1)
         }
     }
 

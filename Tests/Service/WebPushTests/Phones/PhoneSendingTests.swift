@@ -103,6 +103,39 @@ struct PhoneSendingTests {
         }
     }
 
+    /// The service waits for nobody so long, so neither does it tell a sender to.
+    @Test(arguments: [(503, 7, "7"), (503, 1_000_000, "3600"), (503, 0, "1"), (429, 7, "7"), (429, 1_000_000, "3600")])
+    func `The upstream's Retry-After is passed on, an hour at most`(
+        _ status: Int, _ seconds: Int, _ expected: String
+    ) async throws {
+        let script: Script = { request, connection in
+            connection.answer(
+                request.stream, status: status, retryAfter: seconds,
+                body: #"{"reason":"\#(status == 429 ? "TooManyRequests" : "ServiceUnavailable")"}"#)
+        }
+        try await PhoneRig.run(script: script) { rig in
+            let made = try await rig.make()
+            let answer = try await rig.pushed.send(at: made.endpoint)
+            #expect(answer.status == UInt(status) && answer["Retry-After"] == expected, "\(answer.body)")
+        }
+    }
+
+    @Test(arguments: [(200, nil, "pending"), (410, "Unregistered", "rejected")])
+    func `An answer of a rehearsal does not hide whether the upstream has accepted the message`(
+        _ status: Int, _ reason: String?, _ outcome: String
+    ) async throws {
+        try await PhoneRig.run(script: script(status, reason)) { rig in
+            let made = try await rig.make()
+            let rules = #"{"rules":[{"fault":{"answer":{"reason":"InternalServerError"},"accepted":true}}]}"#
+            #expect(try await rig.test.manage("POST", "/v1/rehearsals", Data(rules.utf8)).status == 200)
+            #expect(try await rig.pushed.send(at: made.endpoint).status == 500)
+            #expect(rig.requests.count == 1)
+            let entry = try #require(try await rig.pushed.journal("protocol=webpush").first)
+            #expect(entry["outcome"]?.string == outcome && entry["status"] == .integer(500), "\(entry)")
+            #expect(entry["forwarded"] == .bool(true))
+        }
+    }
+
     @Test(arguments: [1, 2900, 2960, 4096])
     func `A phone gets the body in the notification, or at the URL that stands in its place`(
         _ count: Int

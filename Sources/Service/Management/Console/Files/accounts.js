@@ -5,6 +5,7 @@ import { ask, confirm, counted } from "./dialog.js";
 import { accountID, element, empty, field, moment } from "./dom.js";
 import { exactTime } from "./time.js";
 import { endForwarding, forward } from "./upstreams.js";
+import { webPush } from "./webpush.js";
 import { short } from "./words.js";
 
 /** @typedef {import("./dom.js").Content} Content */
@@ -91,6 +92,7 @@ export class Accounts {
     return item(element("strong", {}, app.bundleID), element("span", {}, `${counted(devices.length, "device")}${this.#more()}, keeps ${app.keep}${upstreams}`, ...refused),
       element("a", { class: "button quiet", href: `#/send?${new URLSearchParams({ app: app.bundleID })}` }, "Send"),
       element("button", { type: "button", class: "quiet", "aria-label": `Forward ${app.bundleID}`, onclick: () => forward(app, perform) }, "Forward"),
+      element("button", { type: "button", class: "quiet", "aria-label": `Web Push of ${app.bundleID}`, onclick: () => webPush(app, perform) }, "Web Push"),
       ...((app.upstreams ?? []).length > 0 ? []
         : [element("button", { type: "button", class: "quiet", "aria-label": `Keep more of ${app.bundleID}`, onclick: () => this.#keep(app) }, "Keep")]),
       ...(app.upstreams ?? []).map(({ environment }) => remove("Forward no more", `${app.bundleID} in ${environment}`, () => endForwarding(app, environment, perform))),

@@ -78,10 +78,7 @@ package final class HandleRequest: Sendable {
             guard method == .delete else { throw Rejection(.methodNotAllowed, detail: "The only method is DELETE.") }
             let handle = try handle(parts[3...].first)
             guard let name = parts.last.flatMap({ WebPushSubscription.name(inPath: $0) }) else {
-                throw Rejection(
-                    .badPath,
-                    detail: "A subscription's name has 1 to \(WebPushSubscription.nameBytes.upperBound) bytes of UTF-8."
-                )
+                throw Rejection(.badPath, detail: "A subscription has \(WebPushSubscription.nameRule).")
             }
             return .removeEndpoint(handle, name)
         default:

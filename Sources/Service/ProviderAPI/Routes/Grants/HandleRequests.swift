@@ -1,7 +1,7 @@
 import Connections
 import Credentials
 import Crypto
-import Delivery
+package import Delivery
 import Notifications
 import Storage
 import Trust

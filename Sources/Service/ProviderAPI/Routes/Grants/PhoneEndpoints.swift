@@ -48,9 +48,7 @@ struct EndpointWish: Hashable {
         guard let object = body[object: "webPush"], let name = object[text: "name"], WebPushSubscription.isName(name)
         else {
             throw Rejection(
-                .payloadEmpty,
-                detail: "webPush must be a dictionary with a name of 1 to "
-                    + "\(WebPushSubscription.nameBytes.upperBound) bytes of UTF-8.")
+                .payloadEmpty, detail: "webPush must be a dictionary with \(WebPushSubscription.nameRule).")
         }
         do throws(TrustError) {
             return EndpointWish(name: name, vapid: try VAPIDKey.wished(in: object))
