@@ -3,6 +3,7 @@ import Credentials
 import Crypto
 package import Delivery
 import Notifications
+import Rates
 import Storage
 import Trust
 
