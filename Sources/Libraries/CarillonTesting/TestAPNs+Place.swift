@@ -21,7 +21,9 @@ extension TestAPNs.Place {
     /// The service that `CARILLON_MANAGEMENT_URL` and `CARILLON_MANAGEMENT_KEY` name; nil if they name none.
     init?(environment: [String: String]) async throws(TestAPNsError) {
         guard let url = environment["CARILLON_MANAGEMENT_URL"], !url.isEmpty else { return nil }
-        try await self.init(url: url, key: environment["CARILLON_MANAGEMENT_KEY"] ?? "", environment: environment)
+        // The secrets of a CI end with a line's end now and then.
+        let key = environment["CARILLON_MANAGEMENT_KEY"]?.trimmingCharacters(in: .whitespacesAndNewlines)
+        try await self.init(url: url, key: key ?? "", environment: environment)
     }
 
     /// Asks a service that runs already where it is.
