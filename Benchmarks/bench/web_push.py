@@ -1,5 +1,5 @@
-"""Measures Web Push against its bounds: CPU time of a message, the memory of subscriptions, and what a flood of one endpoint does to
-others. script/bench web-push runs this.
+"""Measures Web Push against its bounds: CPU time of a message, the memory of subscriptions, what a flood of one endpoint does to
+others, and the time to an app of the desktop. script/bench web-push runs this.
 
 The variables SUBSCRIPTIONS, REQUESTS and ROUNDS take smaller numbers, and CARILLON names a binary to use in place of the release
 build."""
@@ -16,6 +16,7 @@ import tempfile
 import time
 import urllib.parse
 
+import connector
 from frames import Connection, fields
 from h2load import Load
 from processes import run
@@ -186,7 +187,7 @@ def main():
     tools.carillon = os.environ.get("CARILLON", tools.carillon)
     try:
         made = Subscriptions(tools, work)
-        met = [measure(made, work) for measure in (memory, cost, flood)]
+        met = [measure(made, work) for measure in (memory, cost, flood)] + [connector.measure(tools.carillon, work)]
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return 0 if all(met) else 1

@@ -79,7 +79,10 @@ import Testing
             #expect(event["event"] == "webpush" && event["subscription"] == "account" && event["payload"] == nil)
             #expect(
                 event["webPush"]
-                    == ["body": "AP8", "encoding": "aes128gcm", "urgency": "normal", "topic": "t"])
+                    == [
+                        "body": "AP8", "encoding": "aes128gcm", "dh": .null, "salt": .null, "urgency": "normal",
+                        "topic": "t",
+                    ])
             #expect(try await rig.app()?["pending"] == 1)
             #expect(await rig.agent.state.centre.notifications.isEmpty)
         }
