@@ -1,7 +1,7 @@
+import Credentials
 import Crypto
 import Foundation
 import Notifications
-import Trust
 
 /// What an app keeps about its installation from launch to launch. The secret is in the file, so only its owner may
 /// read it.

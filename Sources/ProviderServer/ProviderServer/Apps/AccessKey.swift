@@ -1,7 +1,7 @@
+import Credentials
 import Crypto
 import Foundation
 import Notifications
-import Trust
 
 /// A bearer key. The store contains only its digest, so nobody can read a usable key there.
 struct AccessKey: Sendable, Hashable {

@@ -1,9 +1,9 @@
 import APNSProvider
 import CampaignStore
+import Credentials
 import Crypto
 import Foundation
 import Notifications
-import Trust
 
 /// Encrypts the signing keys and certificates in the store. The encryption key is in a separate file beside the store,
 /// so a copy of the database alone reveals none of them.

@@ -1,4 +1,5 @@
 import Connections
+import Credentials
 import Crypto
 package import Delivery
 package import Logging

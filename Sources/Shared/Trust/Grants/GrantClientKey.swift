@@ -1,3 +1,4 @@
+import Credentials
 import Notifications
 
 /// The client key of a grant: `ck_` and 43 characters. It is in every copy of an app and so no secret: it can only make
