@@ -64,7 +64,8 @@ struct FailedConnectionTests {
         let error = await #expect(throws: TestAPNsError.self) { try await team.wait(timeout: .zero) }
         let how = protocols.isEmpty ? "it sent a request of HTTP/1" : "it offered only http/1.1"
         #expect(
-            error?.cause.hasPrefix("The backend does not speak HTTP/2 (\(whose): \(how)): APNs takes nothing else") == true,
+            error?.cause.hasPrefix("The backend does not speak HTTP/2 (\(whose): \(how)): APNs takes nothing else")
+                == true,
             "\(error?.cause ?? "")")
     }
 

@@ -323,7 +323,9 @@ struct RequestJournalTests {
         let journal = Self.journal()
         journal.setKeep(2)
         for id in UInt64(1)...5 { _ = journal.append(Self.facts("a.b", id: id)) }
-        let result = await journal.wait(for: Self.match { $0.topic = "c.d" }, count: 1, limit: 10, timeout: .seconds(60)) {
+        let result = await journal.wait(
+            for: Self.match { $0.topic = "c.d" }, count: 1, limit: 10, timeout: .seconds(60)
+        ) {
             $0()
         }
         guard case .timedOut(0, _, _, let dropped) = result else {

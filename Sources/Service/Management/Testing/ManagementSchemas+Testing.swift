@@ -47,7 +47,8 @@ extension ManagementSchemas {
                 "failed", .array(.openObject),
                 "The newest connections that failed before a request, and not by a rehearsal; the newest first."),
             .optional(
-                "dropped", moment, "The number of the newest request for which the journal had no room any more; 0 if none."),
+                "dropped", moment,
+                "The number of the newest request for which the journal had no room any more; 0 if none."),
         ])
 
     static let completedFixture = named(
