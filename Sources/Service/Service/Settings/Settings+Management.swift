@@ -3,8 +3,10 @@ import Connections
 import Journal
 import Management
 import Notifications
+import ProviderAPI
 import Rates
 import Rehearsals
+import WebPush
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {

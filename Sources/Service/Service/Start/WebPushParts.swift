@@ -1,6 +1,8 @@
 import Connections
 import Delivery
+import Matching
 import NIOCore
+import Notifications
 import Storage
 import Trust
 import WebPush
