@@ -31,5 +31,5 @@ func notify(_ environment: [String: String], _ token: String, _ text: String) as
     try await apns.clock.advance(by: .seconds(3600))
     let sent = try await apns.requests()
     let findings = try await apns.report()
-    #expect(sent.isEmpty && findings.isEmpty)
+    #expect(sent.isEmpty && !findings.contains { $0.severity == .error })
 }
