@@ -237,7 +237,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Credentials", "Trust", "Delivery", "Matching", "Connections",
                 "HTTP2", "HTTPAPI",
-                "HTTPAPIOverHTTP2", nioCore, nioPosix, nioSSL, crypto, deque, logging, httpTypes, hummingbird,
+                "HTTPAPIOverHTTP2", nioCore, nioPosix, crypto, deque, logging, httpTypes, hummingbird,
             ]),
         module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
         module(
