@@ -34,7 +34,7 @@ extension LanguageTag {
     private static let scriptsOfRegions = table([
         "Arab": "az-IQ az-IR ha-CM ha-SD kk-AF kk-CN kk-IR kk-MN ku-LB ky-CN ms-CC pa-PK tg-PK uz-AF",
         "Cyrl": "az-RU ug-KZ ug-MN uz-CN", "Deva": "sd-IN", "Hans": "yue-CN",
-        "Hant": "zh-AU zh-BN zh-GB zh-GF zh-HK zh-ID zh-MO zh-PA zh-PF zh-PH zh-SR zh-TH zh-TW zh-US zh-VN",
+        "Hant": "zh-AU zh-BN zh-GB zh-GF zh-HK zh-ID zh-MO zh-PA zh-PF zh-PH zh-SR zh-TH zh-TW zh-VN",
         "Latn": "ky-TR sr-ME sr-RO sr-RU sr-TR", "Mong": "mn-CN",
     ])
 

@@ -9,7 +9,7 @@ struct LanguageTests {
     /// The user's languages, the languages that there are, and the chosen one.
     private static let choices: [([String], [String], String?)] = [
         (["zh-TW"], ["zh-Hans", "zh-Hant"], "zh-Hant"), (["zh-HK"], ["zh-Hans", "zh-Hant"], "zh-Hant"),
-        (["zh-US"], ["zh-Hans", "zh-Hant"], "zh-Hant"), (["zh-MO"], ["zh-Hant", "zh-HK", "zh-TW"], "zh-HK"),
+        (["zh-MO"], ["zh-Hant", "zh-HK", "zh-TW"], "zh-HK"),
         (["zh-CN"], ["zh-Hans", "zh-Hant"], "zh-Hans"),
         (["zh-SG"], ["zh-Hans", "zh-Hant"], "zh-Hans"), (["zh"], ["zh-Hant", "zh-Hans"], "zh-Hans"),
         (["zh-Hant"], ["zh-CN", "zh-TW"], "zh-TW"), (["zh-Hant-HK"], ["zh-TW", "zh"], "zh-TW"),

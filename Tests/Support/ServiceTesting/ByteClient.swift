@@ -8,13 +8,16 @@ final class ByteClient {
     private let arriving: AsyncStream<[UInt8]>
     private var unread: ArraySlice<UInt8> = []
 
-    /// - Parameter protocols: what the client offers in its handshake (ALPN).
+    /// - Parameters:
+    ///   - protocols: what the client offers in its handshake (ALPN).
+    ///   - receiving: how many bytes the system may keep for it unread; nil leaves that to the system.
     static func connect(
         port: Int,
         authorityFile: String,
         certificate: ClientCertificate? = nil,
         protocols: [String] = [],
         serverName: String? = nil,
+        receiving: Int? = nil,
     ) async throws -> ByteClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = protocols
@@ -26,7 +29,12 @@ final class ByteClient {
         }
         let context = try NIOSSLContext(configuration: tls)
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let receiving {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiving))
+        }
+        let channel =
+            try await bootstrap
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(

@@ -26,13 +26,15 @@ final class HandmadeClient {
     /// - Parameters:
     ///   - address: where to connect.
     ///   - settings: the client's settings, by their numbers (RFC 9113, 6.5.2).
+    ///   - receiving: how many bytes the system may keep for the client unread; nil leaves that to the system.
     init(
         _ test: TestService,
         at address: KeyPath<ServiceDescription.Addresses, String> = \.provider,
         settings: [(UInt16, UInt32)] = [],
+        receiving: Int? = nil,
     ) async throws {
         bytes = try await ByteClient.connect(
-            port: test.port(address), authorityFile: test.description.ca, protocols: ["h2"])
+            port: test.port(address), authorityFile: test.description.ca, protocols: ["h2"], receiving: receiving)
         let values = settings.flatMap { Self.number(UInt32($0.0), bytes: 2) + Self.number($0.1, bytes: 4) }
         try await bytes.write(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.frame(Kind.settings, values))
     }
