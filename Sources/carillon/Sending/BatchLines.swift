@@ -75,7 +75,8 @@ struct BatchLines: Sendable {
         mutating func next() async throws -> PushRequest? {
             while let line = try await nextLine() {
                 number += 1
-                let line = number == 1 ? JSONValue.withoutMark(line) : line
+                // Files that were joined may have a mark before any line.
+                let line = JSONValue.withoutMark(line)
                 if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }), tooLong == nil { continue }
                 do throws(BadBatchLine) {
                     if let tooLong { throw tooLong }
@@ -141,7 +142,7 @@ struct BatchLines: Sendable {
     // MARK: A line
 
     private func request(_ line: [UInt8], _ number: Int) throws(BadBatchLine) -> PushRequest {
-        guard let object = JSONObject(document: line) else {
+        guard let object = JSONObject(line) else {
             throw BadBatchLine(
                 number: number, line[...], cause: String(JSONObject.refusal(of: line, as: "it").dropLast()))
         }
