@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-def send(token, payload, age=0, environment=os.environ, push_type="alert"):
-    """The backend, which gets its configuration from environment variables. A payload in bytes is sent as it is. Returns the status
-    and the answer's members."""
+def send(token, payload, issued=None, environment=os.environ, push_type="alert"):
+    """The backend, which gets its configuration from environment variables. A payload in bytes is sent as it is. issued is when the
+    provider token was made, now if it is not given. Returns the status and the answer's members."""
     body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     topic = environment["APNS_TOPIC"] + (".voip" if push_type == "voip" else "")
-    claims = {"iss": environment["APNS_TEAM_ID"], "iat": int(time.time()) - age}
+    claims = {"iss": environment["APNS_TEAM_ID"], "iat": int(time.time()) if issued is None else issued}
     authorization = jwt.encode(claims, environment["APNS_PRIVATE_KEY"], "ES256", {"kid": environment["APNS_KEY_ID"]})
     with httpx.Client(http2=True, base_url=environment["APNS_URL"]) as client:
         answer = client.post("/3/device/" + token, content=body, headers={
@@ -25,8 +25,8 @@ def send(token, payload, age=0, environment=os.environ, push_type="alert"):
         return answer.status_code, answer.json() if answer.content else {}
 
 
-def notify(token, payload, age=0, environment=os.environ, push_type="alert"):
-    status, answer = send(token, payload, age, environment, push_type)
+def notify(token, payload, issued=None, environment=os.environ, push_type="alert"):
+    status, answer = send(token, payload, issued, environment, push_type)
     return status, answer.get("reason")
 
 
@@ -41,9 +41,10 @@ def test_an_hour_later_the_provider_token_is_too_old(apns, apns_environment):
     assert notify(token, {"aps": {"alert": "Hello"}}) == (200, None)
     assert apns.clock.advance("PT1H1M") > before
     # A provider token from before the advance is as old as the team's clock says.
-    assert notify(token, {"aps": {"alert": "Hello"}}, age=30) == (403, "ExpiredProviderToken")
+    issued = int(time.time()) - 30
+    assert notify(token, {"aps": {"alert": "Hello"}}, issued) == (403, "ExpiredProviderToken")
     # The advance has made it so old, so only going on with it after the first answer is a fault.
-    assert notify(token, {"aps": {"alert": "Hello"}}, age=30) == (403, "ExpiredProviderToken")
+    assert notify(token, {"aps": {"alert": "Hello"}}, issued) == (403, "ExpiredProviderToken")
     assert "provider-token-too-old" in [finding["id"] for finding in apns.report()]
 
 
