@@ -79,9 +79,9 @@ def measure(carillon, work):
     environment = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": address}
     running = []
 
-    def start(*command):
+    def start(*command, **more):
         running.append(subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            command, env=environment | more, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=open(os.path.join(folder, f"log-{len(running)}"), "w"), text=True))
         return running[-1]
 
@@ -89,7 +89,7 @@ def measure(carillon, work):
         start("dbus-daemon", "--nofork", "--nosyslog", "--print-address=1", f"--config-file={configuration}").stdout.readline()
         service = ready(start(
             carillon, "serve", "--data", os.path.join(folder, "data"), "--ports", "ephemeral", "--environment", "development", "--json",
-            "--web-push", "127.0.0.1:0"))
+            "--web-push", "127.0.0.1:0", CARILLON_LIMIT_WEB_PUSH_ENDPOINT_RATE="0"))
         ready(start(
             carillon, "device", "agent", "--state", os.path.join(folder, "state"), "--socket", os.path.join(folder, "s"), "--service",
             f"https://{service['development']['courier']}", "--ca", service["ca"], "--apps", os.path.join(folder, "apps.d"), "--no-desktop",
