@@ -4,8 +4,9 @@ import APNSDevice
 extension Agent {
     /// - Parameter peer: the caller. It sees the apps that it may be; an administrator sees all.
     func status(for peer: LocalPeer) async throws -> AgentStatus {
-        let registrations = await distributor?.connectors.count
         let isAdministrator = isAdministrator(peer)
+        // Before anything is read, because others have their turns while it is asked.
+        let distributor = isAdministrator ? await distributing() : nil
         readManifestsAgain()
         let counts = try store.counts()
         let names = isAdministrator ? Set(manifests.keys).union(records.keys) : Set(manifests.keys)
@@ -23,12 +24,14 @@ extension Agent {
             service: "\(settings.courier.host):\(settings.courier.port)", connection: connection, cause: cause,
             version: settings.version, doNotDisturb: isQuiet, apps: visible.map { app($0, counts) },
             refusedManifests: isAdministrator ? refusedManifests : nil, dropped: isAdministrator ? reasons : nil,
-            distributor: isAdministrator ? distributor(registrations ?? 0) : nil,
+            distributor: distributor,
             settings: isAdministrator ? AgentStatus.Start(settings) : nil)
     }
 
-    private func distributor(_ registrations: Int) -> AgentStatus.Distributing? {
+    /// What the distributor of UnifiedPush says of itself; nil if the agent is none.
+    private func distributing() async -> AgentStatus.Distributing? {
         guard let app = settings.unifiedPush else { return nil }
+        let registrations = await distributor?.connectors.count ?? 0
         let name = distributor?.nameState ?? .disconnected
         return AgentStatus.Distributing(app: app, name: name.rawValue, registrations: registrations)
     }

@@ -27,7 +27,7 @@ final class BinaryConnection: CertifiedConnection {
     /// The notification that waits for a look-up of the key of its device token, or until its app is made. Nothing is
     /// read meanwhile, so that the order is kept.
     private var keyless: BinaryNotification?
-    /// What is seen and disturbed of the connection; nil if nothing may be.
+    /// Shows the notifications to observers, and disturbs them; nil outside the development environment.
     private var scene: (any BinaryScene)?
     private var random: IdentifierRandom
     private var isProcessing = false
@@ -173,7 +173,7 @@ extension BinaryConnection {
         let performance = scene.performance(of: submission.ticket) {
             facts(notification, id: id)
         } later: { [weak self] in
-            // The connection may have given the notification up meanwhile.
+            // The connection may have ended, or an earlier notification was faulty.
             if let self, exchange.waits(for: submission.ticket) { batch.append(submission) }
         }
         batch.append(contentsOf: repeatElement(submission, count: performance.times))

@@ -354,7 +354,8 @@ package final class WebPushAPI: Sendable {
     static func refusal(_ rejection: Rejection) -> Refusal {
         switch rejection.reason {
         case .unregistered, .expiredToken, .badDeviceToken: .noEndpoint
-        case .tooManyRequests: .status(429, "Too many messages are sent to this endpoint. The limit is token-rate.")
+        case .tooManyRequests:
+            .status(429, "Too many messages are sent to this endpoint. The limit is \(Limit.tokenRate.rawValue).")
         default: .status(503, rejection.detail ?? "The service cannot take messages now.")
         }
     }

@@ -40,16 +40,17 @@ extension Settings {
     /// that a setting has changed stay, and so do those that are part of a service's answers, such as those of one device token.
     package mutating func useLimitsForTests() {
         guard isForTests else { return }
-        func isChosen(_ names: String...) -> Bool { names.contains(where: chosenLimits.contains) }
-        if !isChosen("provider-connect-rate", "provider-connect-burst") { providerConnects.connects = .off }
-        if !isChosen("courier-connect-rate", "courier-connect-burst") { courierConnects.connects = .off }
-        if !isChosen("web-push-connect-rate", "web-push-connect-burst") { webPushConnects.connects = .off }
-        if !isChosen("management-connect-rate", "management-connect-burst") { managementConnects.connects = .off }
-        if !isChosen("gateway-address-rate", "gateway-address-burst") { provider.gatewayRequestsPerAddress = .off }
-        if !isChosen("web-push-address-rate", "web-push-address-burst") { webPush.limits.requestsPerAddress = .off }
-        if !isChosen("web-push-guess-rate", "web-push-guess-burst") { webPush.limits.guessesPerAddress = .off }
-        if !isChosen("web-push-relay-address-rate", "web-push-relay-address-burst") {
-            webPush.limits.relayedPerAddress = .off
+        func isChosen(_ name: String) -> Bool { chosenLimits.contains(name) }
+        let rates: [(name: String, path: WritableKeyPath<Settings, Rate>)] = [
+            ("provider-connect", \.providerConnects.connects), ("courier-connect", \.courierConnects.connects),
+            ("web-push-connect", \.webPushConnects.connects), ("management-connect", \.managementConnects.connects),
+            ("gateway-address", \.provider.gatewayRequestsPerAddress),
+            ("web-push-address", \.webPush.limits.requestsPerAddress),
+            ("web-push-guess", \.webPush.limits.guessesPerAddress),
+            ("web-push-relay-address", \.webPush.limits.relayedPerAddress),
+        ]
+        for (name, path) in rates where !isChosen("\(name)-rate") && !isChosen("\(name)-burst") {
+            self[keyPath: path] = .off
         }
         if !isChosen("management-connections") { managementConnections = ManagementLimits.openConnectionsForTests }
         if !isChosen("management-streams") { managementStreams = ManagementLimits.streamsForTests }

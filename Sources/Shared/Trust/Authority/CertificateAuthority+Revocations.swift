@@ -1,5 +1,4 @@
 package import Credentials
-package import Credentials
 import Crypto
 import Foundation
 package import Notifications

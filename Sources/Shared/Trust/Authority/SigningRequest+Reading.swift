@@ -1,5 +1,4 @@
 package import Credentials
-package import Credentials
 import Crypto
 import SwiftASN1
 import X509

@@ -1,5 +1,4 @@
 import Credentials
-import Credentials
 import Crypto
 import X509
 
