@@ -319,7 +319,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Credentials", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices",
+                "Rehearsals", "VirtualDevices",
                 "Connections", "HTTPAPIClient", "HTTPAPI", "Management", "PrivateFiles", "Supervision",
                 "CommandSupport",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,

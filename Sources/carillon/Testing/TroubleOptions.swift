@@ -1,6 +1,7 @@
 import ArgumentParser
 import Matching
 import Notifications
+import Rehearsals
 
 /// The troubles that one tries first, without a document.
 struct TroubleOptions: ParsableArguments {
@@ -60,7 +61,7 @@ struct TroubleOptions: ParsableArguments {
             throw ValidationError("--share and --first are for --reason, --slow, --hang and --reset.")
         }
         var members: [String: JSONValue] = ["rules": .array(rules)]
-        if let ttl { members["ttl"] = .string(try Self.duration(ttl, "ttl")) }
+        if let ttl { members["ttl"] = .string(try Self.duration(ttl, "ttl", upTo: RehearsalLimits.life)) }
         return .object(members)
     }
 
@@ -74,7 +75,10 @@ struct TroubleOptions: ParsableArguments {
             }
             faults.append(("reason \(reason)", ["answer": ["reason": .string(reason)]]))
         }
-        if let slow { faults.append(("slow \(slow)", ["delay": .string(try Self.duration(slow, "slow"))])) }
+        if let slow {
+            let delay = try Self.duration(slow, "slow", upTo: RehearsalLimits.delay)
+            faults.append(("slow \(slow)", ["delay": .string(delay)]))
+        }
         if hang { faults.append(("hang", ["hang": true])) }
         if reset { faults.append(("reset", ["close": "rst"])) }
         return faults
@@ -102,9 +106,10 @@ struct TroubleOptions: ParsableArguments {
         return .object(members)
     }
 
-    private static func duration(_ text: String, _ option: String) throws -> String {
-        guard Duration(iso8601: text) != nil else {
-            throw ValidationError("--\(option) is \(text); it takes a duration such as PT2S or PT0.5S.")
+    private static func duration(_ text: String, _ option: String, upTo longest: Duration) throws -> String {
+        guard let duration = Duration(iso8601: text), duration > .zero, duration <= longest else {
+            throw ValidationError(
+                "--\(option) is \(text); it takes a duration such as PT2S or PT0.5S, of at most \(longest.iso8601).")
         }
         return text
     }

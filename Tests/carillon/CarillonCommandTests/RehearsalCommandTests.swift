@@ -87,7 +87,11 @@ import Testing
     @Test(arguments: [
         ([], "Name a trouble"), (["--share", "0.1"], "Name the trouble too"),
         (["--reason", "Busy"], "There is no reason Busy"),
-        (["--slow", "2"], "takes a duration"), (["--hang", "--reset"], "Name one of"),
+        (["--slow", "2"], "--slow is 2; it takes a duration"),
+        (["--slow", "PT25H"], "--slow is PT25H; it takes a duration"),
+        (["--hang", "--ttl", "PT25H"], "--ttl is PT25H; it takes a duration"),
+        (["--hang", "--ttl", "PT0S"], "--ttl is PT0S; it takes a duration"),
+        (["--hang", "--reset"], "Name one of"),
         (["--hang", "--share", "2"], "up to 1"),
         (["--hang", "rehearsal.json"], "not both"), (["--goaway-every", "0"], "takes 1 or more"),
         (["--goaway-every", "10", "--share", "0.1"], "--share and --first are for"),
