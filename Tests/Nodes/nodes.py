@@ -76,7 +76,7 @@ class Node:
             free.bind(("127.0.0.1", 0))
             self.peer_port = free.getsockname()[1]
         self.arguments = [
-            self.program, "serve", "--json", "--data", self.data, "--node-name", self.name, "--ports", "ephemeral",
+            "serve", "--json", "--data", self.data, "--node-name", self.name, "--ports", "ephemeral",
             "--peer", f"127.0.0.1:{self.peer_port}", "--peer-address",
             "127.0.0.1:%d" % server.sockets[0].getsockname()[1], "--store",
             f"postgresql:///postgres?host={','.join(hosts)}&user=carillon&target_session_attrs=read-write",
@@ -88,7 +88,7 @@ class Node:
 
     async def start(self):
         while True:
-            self.process = await asyncio.create_subprocess_exec(*self.arguments, stdout=subprocess.PIPE)
+            self.process = await asyncio.create_subprocess_exec(self.program, *self.arguments, stdout=subprocess.PIPE)
             line = await self.process.stdout.readline()
             if line:
                 break
@@ -106,6 +106,7 @@ class Node:
         await self.process.wait()
 
     async def stop(self):
+        self.addresses = {}
         self.process.terminate()
         await self.process.wait()
 
