@@ -98,7 +98,11 @@ struct AudienceParser: ExpressionParser {
         case .tag:
             guard TagExpression.isTag(operand) else { throw fault("There has to be a tag.", at: place) }
             return .tag(operand)
-        case .language: return .language(operand.lowercased())
+        case .language:
+            guard Installation.isLanguage(operand) else {
+                throw fault("There has to be a language, such as pt or pt-BR.", at: place)
+            }
+            return .language(operand.lowercased())
         case .timeZone: return .timeZone(operand)
         case .environment:
             guard let environment = Environment(rawValue: operand) else {

@@ -47,6 +47,12 @@ package struct Installation: Sendable, Hashable {
         number.isWithin(digits: numberDigits, power: numberPower)
     }
 
+    /// Whether a text has the characters of a language tag. Some systems write underscores in place of hyphens.
+    package static func isLanguage(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    }
+
     /// The largest number on an app's icon. A device shows five digits.
     package static let maximumBadge: Int64 = 99_999
 

@@ -145,8 +145,13 @@ package final class WebPushAPI: Sendable {
             _ = try await target(id, address, link)
             return WebPushAnswer.found()
         case (.endpoint(let id), .post):
-            let target = try await target(id, address, link)
-            return try await send(request, to: target, at: place, Peer(address, client), link)
+            do throws(Refusal) {
+                let target = try await target(id, address, link)
+                return await send(request, to: target, at: place, Peer(address, client), link)
+            } catch {
+                guard error.problem.status == 404, let ended = journal?.ended(id) else { throw error }
+                return await answered(makeRecord(of: request, to: .device(ended), link), error, link)
+            }
         case (.message(let name), .delete): return try await withdraw(name, address)
         case (.body(let id), .get), (.body(let id), .head):
             return try await fetch(id, counts: request.method == .get, address)
@@ -154,7 +159,7 @@ package final class WebPushAPI: Sendable {
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS"]))
         case (.relay(let path), .post):
             let target = try target(path, address)
-            return try await send(request, to: .relay(target), at: place, Peer(address, client), link)
+            return await send(request, to: .relay(target), at: place, Peer(address, client), link)
         case (.endpoint, let method):
             throw Refusal(.methodNotAllowed(method.rawValue, allowed: ["GET", "HEAD", "OPTIONS", "POST"]))
         case (.message, let method):
@@ -188,34 +193,52 @@ package final class WebPushAPI: Sendable {
         init(_ address: PeerAddress?, _ client: SocketAddress?) { (self.address, self.client) = (address, client) }
     }
 
-    private func send(
-        _ request: Request, to target: EndpointTarget, at place: Place, _ peer: Peer, _ link: WebPushLink
-    ) async throws(Refusal) -> Response {
+    private func makeRecord(
+        of request: Request, to target: EndpointTarget, _ link: WebPushLink
+    ) -> WebPushJournal.Record {
         var random = SystemRandomNumberGenerator()
-        var record = WebPushJournal.Record(
+        return WebPushJournal.Record(
             target: target, headers: request.headers, connection: link.number,
             id: NotificationID.random(using: &random))
-        var accepted: Accepted?
-        var response: Response
+    }
+
+    private func send(
+        _ request: Request, to target: EndpointTarget, at place: Place, _ peer: Peer, _ link: WebPushLink
+    ) async -> Response {
+        var record = makeRecord(of: request, to: target, link)
+        let accepted: Accepted
+        let created: Response
         do throws(Refusal) {
-            let judged = try await judge(request, at: place, peer, &record)
+            accepted = try await judge(request, at: place, peer, &record)
             let location = place.origin + WebPushPath.messages + (try name(record.id, target.location))
-            response = WebPushAnswer.created(ttl: judged.ttl, location: location)
-            accepted = judged
+            created = WebPushAnswer.created(ttl: accepted.ttl, location: location)
         } catch {
-            response = error.response
+            return await answered(record, error, link)
         }
-        let decision = journal?.decided(record, response.status.code)
-        let performance = decision.map { WebPushPerformance($0, link, journal) }
-        if let disturbed = await performance?.instead(of: response) { return disturbed }
-        if let accepted {
-            do throws(Refusal) {
-                for _ in 0..<(performance?.times ?? 1) { try await submit(accepted, peer) }
-            } catch {
-                response = error.response
-            }
+        let performance = makePerformance(of: record, created, nil, link)
+        if let disturbed = await performance?.instead(of: created, reason: nil) { return disturbed }
+        do throws(Refusal) {
+            for _ in 0..<(performance?.times ?? 1) { try await submit(accepted, peer) }
+        } catch {
+            return await performance?.finish(error.response, reason: error.problem.detail) ?? error.response
         }
-        return await performance?.finish(response) ?? response
+        return await performance?.finish(created, reason: nil) ?? created
+    }
+
+    /// The answer to a request that is refused, which the journal has too.
+    private func answered(
+        _ record: WebPushJournal.Record, _ refusal: Refusal, _ link: WebPushLink
+    ) async -> Response {
+        let (response, reason) = (refusal.response, refusal.problem.detail)
+        guard let performance = makePerformance(of: record, response, reason, link) else { return response }
+        if let disturbed = await performance.instead(of: response, reason: reason) { return disturbed }
+        return await performance.finish(response, reason: reason)
+    }
+
+    private func makePerformance(
+        of record: WebPushJournal.Record, _ response: Response, _ reason: String?, _ link: WebPushLink
+    ) -> WebPushPerformance? {
+        journal?.decided(record, response.status.code, reason: reason).map { WebPushPerformance($0, link, journal) }
     }
 
     /// Hands a message on, and waits for what becomes of it.

@@ -1,4 +1,3 @@
-import Foundation
 import Notifications
 
 /// What the path of a request names.
@@ -51,7 +50,7 @@ extension WebPushAPI.RelayPath {
         guard parts.count >= 2, let environment = Environment(rawValue: String(parts[0])) else { return nil }
         var extra: String?
         if parts.count == 3, !parts[2].isEmpty {
-            guard let decoded = String(parts[2]).removingPercentEncoding,
+            guard let decoded = parts[2].percentDecodedText,
                 decoded.utf8.count <= WebPushRelay.maximumExtraBytes
             else { return nil }
             extra = decoded

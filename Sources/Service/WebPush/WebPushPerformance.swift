@@ -26,23 +26,24 @@ struct WebPushPerformance: Sendable {
     /// Does what a fault does before the message is accepted.
     /// - Parameter response: the answer without a fault.
     /// - Returns: the answer; nil if the request goes its usual way.
-    func instead(of response: Response) async -> Response? {
+    func instead(of response: Response, reason: String?) async -> Response? {
         guard let fault, fault.actsBeforeAcceptance else { return nil }
-        return await perform(fault, response)
+        return await perform(fault, response, reason)
     }
 
     /// Does what a fault does to an answer, and notes it.
-    func finish(_ response: Response) async -> Response {
-        guard let fault else { return answered(response) }
-        return await perform(fault, response)
+    /// - Parameter reason: why the message was refused, in a sentence; nil if it was accepted.
+    func finish(_ response: Response, reason: String?) async -> Response {
+        guard let fault else { return answered(response, reason) }
+        return await perform(fault, response, reason)
     }
 
-    private func perform(_ fault: RequestFault, _ response: Response) async -> Response {
+    private func perform(_ fault: RequestFault, _ response: Response, _ reason: String?) async -> Response {
         switch fault.kind {
         case .answer(let rejection, let retryAfter):
             let problem = Problem(rejection.reason.status, rejection.detail ?? rejection.reason.rawValue)
             return answered(
-                WebPushAnswer.problem(problem, retryAfter: retryAfter),
+                WebPushAnswer.problem(problem, retryAfter: retryAfter), rejection.reason.rawValue,
                 hidesAcceptance: fault.isAccepted && response.status.kind == .successful)
         case .delay(let delay): await link.wait(delay)
         case .close(let kind):
@@ -56,12 +57,12 @@ struct WebPushPerformance: Sendable {
             return response
         case .lose, .duplicate, .goAway, .reset, .settings, .omit, .errorPacket: break
         }
-        return answered(response)
+        return answered(response, reason)
     }
 
     /// - Parameter hidesAcceptance: whether the message was accepted, and the answer says otherwise.
-    private func answered(_ response: Response, hidesAcceptance: Bool = false) -> Response {
-        journal?.answered(number, response.status.code, hidesAcceptance: hidesAcceptance)
+    private func answered(_ response: Response, _ reason: String?, hidesAcceptance: Bool = false) -> Response {
+        journal?.answered(number, response.status.code, reason: reason, hidesAcceptance: hidesAcceptance)
         return response
     }
 

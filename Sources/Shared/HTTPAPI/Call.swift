@@ -1,4 +1,3 @@
-import Foundation
 package import Hummingbird
 import NIOCore
 package import Notifications
@@ -55,10 +54,7 @@ extension CallInput {
     /// - Throws: a ``Problem`` that names the first fault.
     init<Server>(_ request: Request, _ operation: APIOperation<Server>, _ context: Server.Context) async throws {
         for (name, value) in context.parameters {
-            guard let decoded = value.removingPercentEncoding else {
-                throw Problem(400, "The path has a percent sign without two hexadecimal digits after it.")
-            }
-            parameters[String(name)] = decoded
+            parameters[String(name)] = try Self.decoded(value, "The path")
         }
         query = try Self.query(request.uri.query ?? "")
         try Self.check(operation.parameters, path: parameters, query: query)
@@ -102,16 +98,24 @@ extension CallInput {
     static func query(_ text: String) throws(Problem) -> [String: String] {
         var query: [String: String] = [:]
         for pair in text.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { $0.replacing("+", with: " ").removingPercentEncoding }
-            guard let first = parts.first, let name = first, let value = parts.count > 1 ? parts[1] : "" else {
-                throw Problem(400, "The query has a percent sign without two hexadecimal digits after it.")
-            }
+            let equals = pair.firstIndex(of: "=") ?? pair.endIndex
+            let name = try decoded(pair[..<equals].replacing("+", with: " "), "The query")
+            let value = try decoded(pair[equals...].dropFirst().replacing("+", with: " "), "The query")
             guard query.updateValue(value, forKey: name) == nil else {
                 throw Problem(400, "The query has the parameter \(name.debugDescription) twice.")
             }
         }
         return query
+    }
+
+    private static func decoded(_ text: some StringProtocol, _ place: String) throws(Problem) -> String {
+        guard let bytes = text.percentDecoded else {
+            throw Problem(400, "\(place) has a percent sign without two hexadecimal digits after it.")
+        }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(400, "\(place) has bytes after percent signs that are not UTF-8.")
+        }
+        return decoded
     }
 
     private static func check(_ parameter: Parameter, _ text: String) throws(Problem) {

@@ -12,6 +12,11 @@ package enum MediaType {
     package static let events = "text/event-stream"
     /// Certificates in PEM.
     package static let pem = "application/x-pem-file"
+
+    /// The type of a field's value without parameters, in lower case (RFC 9110, 8.3.1).
+    package static func essence(of value: String) -> String {
+        String(value.prefix { $0 != ";" }).trimmingBlanks.lowercased()
+    }
 }
 
 extension Response {

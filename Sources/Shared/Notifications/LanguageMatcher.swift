@@ -16,7 +16,7 @@ package struct LanguageMatcher: Sendable, Hashable {
     package init(_ languages: some Sequence<String>) {
         // The order decides between two spellings of the same language, so it must not be that of a dictionary.
         let sorted = languages.sorted()
-        names = Dictionary(sorted.map { (Self.normalized($0), $0) }) { first, _ in first }
+        names = Dictionary(sorted.map { (LanguageTag.normalized($0), $0) }) { first, _ in first }
         choices = sorted.compactMap { name in LanguageTag(name).map { Choice(tag: $0, name: name) } }
         keys = Dictionary(choices.map { ($0.tag.key, $0.name) }) { $0.utf8.count >= $1.utf8.count ? $0 : $1 }
     }
@@ -29,7 +29,7 @@ package struct LanguageMatcher: Sendable, Hashable {
     /// - Returns: a language as it was given; nil if none fits.
     package func best(for languages: some Sequence<String>) -> String? {
         for language in languages {
-            if let name = names[Self.normalized(language)] { return name }
+            if let name = names[LanguageTag.normalized(language)] { return name }
             guard let wanted = LanguageTag(language) else { continue }
             if let name = wanted.chain.lazy.compactMap({ keys[$0] }).first { return name }
             if let name = variant(of: wanted) { return name }
@@ -47,6 +47,4 @@ package struct LanguageMatcher: Sendable, Hashable {
         // The first one in their order, if several are equally near.
         return choices.filter { wanted.isReadable(as: $0.tag) }.min { distance($0) < distance($1) }?.name
     }
-
-    private static func normalized(_ language: String) -> String { language.replacing("_", with: "-").lowercased() }
 }

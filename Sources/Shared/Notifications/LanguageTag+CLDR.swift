@@ -7,9 +7,10 @@ extension LanguageTag {
         "sh": ("sr", "Latn"), "tl": ("fil", nil), "no": ("nb", nil), "cmn": ("zh", nil),
     ]
 
-    /// The spellings of a tag in lower case: with the present name of its language, and with deprecated ones.
+    /// The spellings of a tag, in lower case and with hyphens: with the present name of its language, and with deprecated ones.
     package static func spellings(of tag: String) -> [String] {
-        let language = String(tag.prefix { $0 != "-" && $0 != "_" })
+        let tag = normalized(tag)
+        let language = String(tag.prefix { $0 != "-" })
         let current = currentLanguages[language]?.language ?? language
         let others = currentLanguages.filter { $0.value.language == current && $0.value.script == nil }.keys.sorted()
         guard !others.isEmpty else { return [tag] }

@@ -39,6 +39,9 @@ package struct LanguageTag: Sendable, Hashable {
         rest = Array(subtags)
     }
 
+    /// A tag in lower case and with hyphens, as which all comparisons of texts take it. Some systems write underscores.
+    static func normalized(_ tag: String) -> String { tag.replacing("_", with: "-").lowercased() }
+
     /// The tag in a form that is the same for all spellings of it.
     var key: String { Self.key(language, script, region, rest[...]) }
 

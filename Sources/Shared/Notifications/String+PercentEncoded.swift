@@ -32,4 +32,7 @@ extension StringProtocol {
         }
         return bytes
     }
+
+    /// ``percentDecoded`` as a text; nil also if the bytes are not UTF-8.
+    package var percentDecodedText: String? { percentDecoded.flatMap { String(validating: $0, as: UTF8.self) } }
 }

@@ -41,16 +41,14 @@ extension ClientReport {
     private static let retriedWithoutDelay: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, attempts) in groups(requests, by: \.attempt) {
-            var last: UInt64?
+            var delays: [UInt64] = []
             for (first, second) in zip(attempts, attempts.dropFirst()) where first.isRejectedForNow {
                 let delay = second.time - min(first.time, second.time)
-                // Allow half of the delay before, because random jitter makes some delays shorter.
-                if delay < max(shortestDelay, (last ?? 0) / 2)
-                    || last.map({ delay <= $0 && attempts.count > 3 }) == true
-                {
-                    shown.append(second)
-                }
-                last = delay
+                // Random jitter makes some delays shorter than the one before, but not less than half of it. From the third on they
+                // are longer than the first nevertheless.
+                let hasGrown = delays.count < 2 || delay > delays[0]
+                if delay < max(shortestDelay, (delays.last ?? 0) / 2) || !hasGrown { shown.append(second) }
+                delays.append(delay)
             }
         }
         return finding(

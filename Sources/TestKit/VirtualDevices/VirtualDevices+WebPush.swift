@@ -62,6 +62,20 @@ extension VirtualDevices {
         case other
     }
 
+    /// The subscription of a virtual device that an endpoint leads to, or led to while the device was not removed; nil for any other
+    /// endpoint.
+    package func subscription(of endpoint: EndpointID) -> WebPushSubscription? {
+        let digest = EndpointKey.digest(of: endpoint)
+        return entries.withLock { entries in
+            for entry in entries.values {
+                if let found = entry.device.subscriptions.first(where: { $0.stored.digest == digest }) {
+                    return found.stored
+                }
+            }
+            return nil
+        }
+    }
+
     private func holder(of digest: [UInt8]) async throws(StoreError) -> EndpointHolder? {
         let virtual = entries.withLock { entries in
             entries.values.first { $0.device.subscriptions.contains { $0.stored.digest == digest } }?.device

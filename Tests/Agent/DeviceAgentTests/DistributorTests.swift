@@ -161,6 +161,10 @@ struct DistributorTests {
                 #expect(try await app.register("T1", as: ":1.1") == error)
                 #expect(try await app.register("T1", as: "chat") == error)
                 #expect(try await app.register("T1", vapid: "AAAA") == error)
+                // A key in another form must not make a subscription for everybody.
+                for key in [4, [4, 7], ["AAAA"], true] as [JSONValue] {
+                    #expect(try await app.register("T1", key: key) == error, "\(key)")
+                }
                 #expect(rig.service.state.withLock { $0.asked } == 0)
             }
         }

@@ -48,7 +48,7 @@ struct AudienceExpressionTests {
         ("", 0), ("tag", 3), ("tag =", 5), ("tag = a tag = b", 8), ("(tag = a", 8), ("tag < a", 6),
         ("tag = \"a b\"", 6),
         ("lastSeen > soon", 11), ("appVersion > beta", 13), ("environment = sandbox", 14), ("service = alert", 10),
-        ("city > Oslo", 7), ("city = \"Oslo", 12), ("a'b = 1", 6), ("tag = a and", 11),
+        ("city > Oslo", 7), ("city = \"Oslo", 12), ("a'b = 1", 6), ("tag = a and", 11), ("language = \"p t\"", 11),
     ])
     func `A fault has its place`(_ text: String, _ offset: Int) {
         do throws(AudienceExpression.Fault) {

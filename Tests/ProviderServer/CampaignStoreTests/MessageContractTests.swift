@@ -290,6 +290,31 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `An audience finds a language in each spelling, by its member and by an expression`(
+        _ kind: StoreKind
+    ) async throws {
+        try await kind.with { store in
+            let app = try await store.put(Sample.app()).number
+            for (id, languages) in [("a", ["pt_BR", "en"]), ("b", ["PT-br"]), ("c", ["ptx", "pt"]), ("d", ["iw_IL"])] {
+                try await store.put(Sample.installation(id) { $0.languages = languages }, app: app)
+            }
+            let first = [
+                ("pt", ["a", "b"]), ("pt-br", ["a", "b"]), ("pt_br", ["a", "b"]), ("he-il", ["d"]), ("en", []),
+            ]
+            for (language, ids) in first {
+                #expect(try await store.found(app) { $0.audience.language = language } == ids, "\(language)")
+            }
+            let any = [
+                ("pt", ["a", "b", "c"]), ("pt-BR", ["a", "b"]), ("pt_BR", ["a", "b"]), ("he", ["d"]), ("en", ["a"]),
+            ]
+            for (language, ids) in any {
+                let expression = try AudienceExpression("language = \(language)", services: []) { _ in nil }
+                #expect(try await store.found(app) { $0.audience.expression = expression } == ids, "\(language)")
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `An outcome is counted once, and its recipient is found no more`(_ kind: StoreKind) async throws {
         try await kind.with { store in
             let app = try await store.put(Sample.app()).number

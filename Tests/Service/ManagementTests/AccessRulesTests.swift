@@ -32,7 +32,11 @@ struct AccessRulesTests {
         #expect(status([.authorization: "bearer \(Self.key)"]) == nil)
     }
 
-    @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer \(key)0", "Basic \(key)", key])
+    @Test func `More than one blank may come before the key, as before a provider token`() {
+        #expect(status([.authorization: "Bearer   \(Self.key)"]) == nil)
+    }
+
+    @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer   ", "Bearer \(key)0", "Basic \(key)", key])
     func `Any other authorization gives no access`(_ field: String?) {
         #expect(status(field.map { [.authorization: $0] } ?? [:]) == 401)
     }

@@ -45,6 +45,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("/v1/teams/%C3", "The path has bytes after percent signs that are not UTF-8."),
+        ("/v1/teams/%C", "The path has a percent sign without two hexadecimal digits after it."),
+        ("/v1/requests?team=%ff", "The query has bytes after percent signs that are not UTF-8."),
+        ("/v1/requests?team=%zz", "The query has a percent sign without two hexadecimal digits after it."),
+    ])
+    func `What is wrong with percent signs is said`(_ path: String, _ detail: String) async throws {
+        try await TestService.run { test in
+            let socket = try addresses(test)[1]
+            let text = try await RawHTTP.exchange(
+                "GET \(path) HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n", at: socket)
+            #expect(text.hasPrefix("HTTP/1.1 400 ") && text.contains(detail), "\(text)")
+        }
+    }
+
     @Test func `A client with HTTP 1.0 is told what to send`() async throws {
         try await TestService.run { test in
             let address = try addresses(test)[0]

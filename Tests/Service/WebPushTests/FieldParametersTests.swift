@@ -14,13 +14,18 @@ struct FieldParametersTests {
         #expect(read("DH=AA, Dh=BB") == [["dh=AA"], ["dh=BB"]])
     }
 
+    @Test(arguments: ["dh=AA;", "dh=AA,", ",dh=AA", ";dh=AA", "dh=AA ; , ,", ", ;dh=AA"])
+    func `There may be nothing between separators`(_ text: String) {
+        #expect(read(text) == [["dh=AA"]])
+    }
+
     @Test func `A value may be quoted, and keeps its base64 padding`() {
         #expect(read(#"keyid="p256;dh, x";dh=AA=="#) == [["keyid=p256;dh, x", "dh=AA=="]])
         #expect(read(#"keyid="a\"b""#) == [[#"keyid=a"b"#]])
     }
 
     @Test(arguments: [
-        "", " ", "dh", "dh=", "=AA", "dh=AA;", "dh=AA,", ",dh=AA", "dh=AA BB", "dh=\"AA", "dh=AA;dh=BB", "dh=\"A\\",
+        "", " ", ",", ";", "dh", "dh=", "=AA", "dh=AA;p", "dh=AA BB", "dh=\"AA", "dh=AA;dh=BB", "dh=\"A\\",
         "dh=A\u{e4}",
     ])
     func `Text of another form is not read`(_ text: String) {
@@ -31,5 +36,6 @@ struct FieldParametersTests {
         let many = { (count: Int) in (0..<count).map { "a\($0)=x" }.joined(separator: ",") }
         #expect(read(many(FieldParameters.maximumParameters)) != nil)
         #expect(read(many(FieldParameters.maximumParameters + 1)) == nil)
+        #expect(read("a=x" + String(repeating: ",", count: FieldParameters.maximumParameters)) == nil)
     }
 }

@@ -42,6 +42,25 @@ struct VirtualSubscriptionTests {
         }
     }
 
+    @Test func `The journal says why a message was refused, also one to a subscription that has ended`() async throws {
+        try await PushedService.run { service in
+            let subscription = try #require(
+                try await service.subscriptions(#""subscriptions":[{"name":"a"}]"#).first)
+            #expect(try await service.send("x", to: subscription, fields: []).status == 400)
+            #expect(
+                try await service.journal("status=400").first?["reason"]?.string?.contains("TTL is missing") == true)
+            let devices = try await service.test.manage("GET", "/v1/devices")
+            let list = try JSONValue(answer: Array(devices.body))
+            let id = try #require(list.elements.first?["deviceID"]?.string)
+            let removed = try await service.test.manage(
+                "PATCH", "/v1/devices/\(id)", Data(#"{"behaviour":{"kind":"removed"}}"#.utf8))
+            #expect(removed.status == 200)
+            #expect(try await service.send("x", to: subscription).status == 404)
+            let gone = try await service.journal("status=404&team=ABCDE12345&subscription=a")
+            #expect(gone.map { $0["reason"]?.string } == ["There is no such endpoint, or its subscription has ended."])
+        }
+    }
+
     @Test func `A subscription that is plain takes a body as it is`() async throws {
         try await PushedService.run { service in
             let subscription = try #require(

@@ -8,6 +8,8 @@ struct WebPushSettingsTests {
         ("https://push.example.com", "https://push.example.com"),
         ("HTTPS://Push.Example.com:443", "https://push.example.com"),
         ("https://push.example.com:8443", "https://push.example.com:8443"),
+        ("https://push.example.com:0443", "https://push.example.com"),
+        ("https://push.example.com:08443", "https://push.example.com:8443"),
         ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443"),
         ("http://127.0.0.1:80", "http://127.0.0.1"), ("http://localhost:8080", "http://localhost:8080"),
     ])
@@ -22,7 +24,7 @@ struct WebPushSettingsTests {
         "http://push.example.com",
         "ftp://push.example.com", "https://a@push.example.com", "https://push.example.com:",
         "https://push.example.com:x",
-        "https://push.example.com?", "https://push.example.com#a", "",
+        "https://push.example.com:0", "https://push.example.com?", "https://push.example.com#a", "",
     ])
     func `What is not an origin is refused`(_ text: String) {
         var settings = Settings()

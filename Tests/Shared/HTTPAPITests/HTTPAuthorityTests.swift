@@ -14,6 +14,17 @@ struct HTTPAuthorityTests {
     }
 
     @Test(arguments: [
+        ("a:443", "A", "https", true), ("a", "a:", "https", true), ("a:80", "a", "http", true),
+        ("a:0443", "a", nil, true),
+        ("a:443", "a", "http", false), ("a:80", "a", "https", false), ("a:1", "a:2", "https", false),
+        ("a", "b", "https", false),
+    ])
+    func `The usual port may be left out`(_ one: String, _ other: String, _ scheme: String?, _ isSame: Bool) throws {
+        let (one, other) = (try #require(HTTPAuthority(one)), try #require(HTTPAuthority(other)))
+        #expect(one.isSame(as: other, scheme: scheme) == isSame && other.isSame(as: one, scheme: scheme) == isSame)
+    }
+
+    @Test(arguments: [
         "a b", "a/b", "a@b", "a?b", "a#b", "a:b", "a:1:2", "a:65536", "a:-1", "a:+1", "::1", "[::1", "[::1]x", "[]",
         "[g]",
         "[::1%25lo]", "a%2", "a%zz", "\u{f6}", "a:\u{661}", "a\tb", "]",

@@ -66,6 +66,6 @@ struct LanguageTests {
         #expect(LanguageTag.spellings(of: "he-il") == ["he-il", "iw-il"])
         #expect(LanguageTag.spellings(of: "in") == ["id", "in"])
         #expect(LanguageTag.spellings(of: "zh-tw") == ["zh-tw", "cmn-tw"])
-        #expect(LanguageTag.spellings(of: "sv_se") == ["sv_se"])
+        #expect(LanguageTag.spellings(of: "sv_SE") == ["sv-se"])
     }
 }

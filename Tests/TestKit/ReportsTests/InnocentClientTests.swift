@@ -129,6 +129,17 @@ struct InnocentClientTests {
         }
     }
 
+    @Test func `Jitter makes a delay shorter than the one before`() throws {
+        let findings = try Self.findings { history in
+            try history.send("Again", status: 503, reason: "ServiceUnavailable")
+            for delay in [1_000, 2_100, 1_900, 4_400, 4_400] as [UInt64] {
+                try history.send("Again", after: delay, status: 503, reason: "ServiceUnavailable")
+            }
+            try history.send("Again", after: 8_000)
+        }
+        #expect(findings == [])
+    }
+
     @Test func `A rehearsal cuts the connection after the clock was advanced`() throws {
         let findings = try Self.findings { history in
             try history.send("A")

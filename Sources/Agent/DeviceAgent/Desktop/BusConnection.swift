@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import Notifications
 
 /// A connection to a bus of D-Bus, over a Unix socket.
 final class BusConnection: Sendable {
@@ -15,7 +16,7 @@ final class BusConnection: Sendable {
     static func path(in address: String) -> String? {
         for choice in address.split(separator: ";") where choice.hasPrefix("unix:") {
             for pair in choice.dropFirst("unix:".count).split(separator: ",") where pair.hasPrefix("path=") {
-                return String(pair.dropFirst("path=".count)).removingPercentEncoding
+                return pair.dropFirst("path=".count).percentDecodedText
             }
         }
         return nil

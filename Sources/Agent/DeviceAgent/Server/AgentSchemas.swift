@@ -61,8 +61,8 @@ enum AgentSchemas {
     static let subscriptionOptions: JSONForm<SubscriptionOptions> = .object(
         "SubscriptionOptions", SubscriptionOptions.init,
         .optional(
-            "vapid", .text(.line(maximumBytes: 100)), \.vapid,
-            "The only VAPID key that may send, 87 characters of base64url; everybody who knows the endpoint if it is missing."
+            "vapid", .text(VAPIDText.format), \.vapid,
+            "The only VAPID key that may send; everybody who knows the endpoint if it is missing."
         ),
         .optional("plain", .boolean, \.plain, "Whether bodies that are not encrypted are taken."))
 

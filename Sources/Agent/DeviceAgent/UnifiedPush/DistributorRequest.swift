@@ -44,9 +44,12 @@ struct DistributorRequest: Sendable, Hashable {
             guard let service = values["service"]?.text, let token = values["token"]?.text else {
                 throw .badArguments("Register needs service and token.")
             }
+            // An app that names a key in another form must not get a subscription for everybody.
+            guard let vapid = values["vapid", default: .text("")].text else {
+                throw .badArguments("The VAPID key is a text in base64url.")
+            }
             // An app without a key may send an empty text.
-            let vapid = values["vapid"]?.text.flatMap { $0.isEmpty ? nil : $0 }
-            kind = .register(service: service, token: token, vapid: vapid)
+            kind = .register(service: service, token: token, vapid: vapid.isEmpty ? nil : vapid)
         case (.two, "Unregister"):
             guard let token = try Self.values(message, &body)["token"]?.text else {
                 throw .badArguments("Unregister needs token.")
@@ -70,7 +73,7 @@ struct DistributorRequest: Sendable, Hashable {
         switch kind {
         case .register(let service, let named, let vapid):
             guard Self.isBusName(service) else { return "The app's bus name is not a well-known name." }
-            if let vapid, !Self.isVAPID(vapid) { return "The VAPID key is not a point of P-256 in base64url." }
+            if let vapid, !VAPIDText.isKey(vapid) { return "The VAPID key is not a point of P-256 in base64url." }
             token = named
         case .unregister(let named): token = named
         }
@@ -90,11 +93,5 @@ struct DistributorRequest: Sendable, Hashable {
                 }
                 return part.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
             }
-    }
-
-    /// Whether a text is a VAPID key by its form. The service checks that it is a point of the curve.
-    private static func isVAPID(_ key: String) -> Bool {
-        let bytes = Base64URL.decoded(Array(key.utf8)[...], .token)
-        return bytes?.count == 65 && bytes?.first == 4
     }
 }

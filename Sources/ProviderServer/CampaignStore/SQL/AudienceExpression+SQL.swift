@@ -14,6 +14,15 @@ extension AudienceExpression {
     /// The function that finds a text in another one. Its result is 0 if there is none.
     static let position = SQLStatement.either(sqlite: "instr", postgresql: "strpos")
 
+    /// Whether a list of tags, each between spaces, has a language: the tag itself, or one that begins with it.
+    static func has(_ language: String, in list: SQLStatement) -> SQLStatement {
+        let words = LanguageTag.spellings(of: language).flatMap { name in ["-", " "].map { " " + name + $0 } }
+        let found = words.map { word -> SQLStatement in
+            "\(position)(replace(lower(\(list)), '_', '-'), \(word)) > 0"
+        }
+        return "(\(found.joined(separator: " OR ")))"
+    }
+
     /// The SQL of the condition on the installation `i`, which is true or false and never NULL. What the expression names is
     /// always a parameter, never SQL. The recursion is safe, because the parser limits the depth.
     func sql(_ context: Context) -> SQLStatement {
@@ -34,9 +43,7 @@ extension AudienceExpression.Condition {
         case .tag(let tag):
             return "(\(Self.position)(i.tags, \(" \(tag) ")) > 0 OR \(Self.position)(i.app_tags, \(" \(tag) ")) > 0)"
         case .language(let language):
-            let words = LanguageTag.spellings(of: language).flatMap { name in ["-", "_", " "].map { " " + name + $0 } }
-            let found = words.map { word -> SQLStatement in "\(Self.position)(lower(i.languages), \(word)) > 0" }
-            return "(\(found.joined(separator: " OR ")))"
+            return AudienceExpression.has(language, in: "i.languages")
         case .timeZone(let zone): return "CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END = \(zone)"
         case .environment(let environment): return "i.environment = \(environment.column)"
         case .user(let user): return "coalesce(i.\(Installation.userColumn.sql) = \(user), false)"

@@ -296,10 +296,7 @@ extension RecipientQuery {
         if let ids = audience.installations { conditions.append("i.id \(.anyOf(ids))") }
         if let users = audience.users { conditions.append("i.\(Installation.userColumn.sql) \(.anyOf(users))") }
         if let language = audience.language {
-            let found = LanguageTag.spellings(of: language).map { name -> SQLStatement in
-                "i.language = \(name) OR \(Self.position)(i.language, \(name + "-")) = 1"
-            }
-            conditions.append("(\(found.joined(separator: " OR ")))")
+            conditions.append(AudienceExpression.has(language, in: "' ' || i.language || ' '"))
         }
         if let tags = audience.tags { conditions.append(Self.condition(tags)) }
         if let expression = audience.expression {
@@ -312,8 +309,7 @@ extension RecipientQuery {
         return conditions.joined(separator: " AND ")
     }
 
-    /// The function that finds a text in another one. Its result is 0 if there is none.
-    private static let position = SQLStatement.either(sqlite: "instr", postgresql: "strpos")
+    private static var position: SQLStatement { AudienceExpression.position }
 
     /// The recursion is safe, because the parser limits the depth. A tag is always a parameter, never SQL.
     private static func condition(_ expression: TagExpression) -> SQLStatement {

@@ -45,14 +45,13 @@ struct ProviderAccess: Sendable {
             guard try session(of: request) != nil else { throw Self.keyMissing }
             return .administrator
         }
-        let parts = field.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Self.keyMissing }
+        guard let key = BearerCredentials.key(of: field) else { throw Self.keyMissing }
         // Digests are compared, so the time of a comparison reveals nothing about a key.
-        let digest = AccessKey.digest(String(parts[1]))
+        let digest = AccessKey.digest(String(key))
         if digest == administratorKeyDigest { return .administrator }
         if let (app, role) = apps.app(keyDigest: digest) { return role == .server ? .server(app) : .client(app) }
-        guard IdentityToken.isLikely(parts[1]) else { throw Problem(401, "The key is not known.") }
-        return try user(of: try IdentityToken(parts[1]))
+        guard IdentityToken.isLikely(key) else { throw Problem(401, "The key is not known.") }
+        return try user(of: try IdentityToken(key))
     }
 
     /// The console session of a request without a key; nil if it has none.

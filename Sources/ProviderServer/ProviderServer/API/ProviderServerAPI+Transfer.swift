@@ -16,7 +16,7 @@ extension ProviderServerAPI {
 
         /// The format that a header field names; nil if it names none of them.
         init?(_ field: String?) {
-            let type = field?.prefix { $0 != ";" }.lowercased()
+            let type = field.map(MediaType.essence)
             guard let form = Self.allCases.first(where: { $0.rawValue == type }) else { return nil }
             self = form
         }

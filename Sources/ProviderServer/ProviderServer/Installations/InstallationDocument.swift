@@ -60,8 +60,7 @@ struct InstallationDocument {
     }
 
     static func isLanguage(_ text: String) -> Bool {
-        (1...ProviderServerLimits.languageBytes).contains(text.utf8.count)
-            && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        text.utf8.count <= ProviderServerLimits.languageBytes && Installation.isLanguage(text)
     }
 
     /// Whether a text is a valid identifier of an installation. Clients remove the segments `.` and `..` from a path (RFC

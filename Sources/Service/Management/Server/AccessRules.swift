@@ -91,13 +91,12 @@ struct AccessRules: Sendable {
 
     private func showsKey(_ request: HTTPRequest) -> Bool {
         guard let field = request.headerFields[.authorization] else { return false }
-        let parts = field.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }
-        return SHA256.hash(data: Data(parts[1].utf8)) == keyDigest
+        guard let key = BearerCredentials.key(of: field) else { return false }
+        return SHA256.hash(data: Data(key.utf8)) == keyDigest
     }
 
     private static func isJSON(_ type: String) -> Bool {
-        let essence = String(type.prefix { $0 != ";" }).trimmingBlanks.lowercased()
+        let essence = MediaType.essence(of: type)
         return essence == MediaType.json || essence == "application/merge-patch+json"
     }
 }

@@ -39,10 +39,14 @@ extension Settings {
         let text = text.lowercased()
         guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else { return nil }
         let name = String(text.dropFirst(scheme.count))
-        guard let authority = HTTPAuthority(name), !authority.host.isEmpty, !name.hasSuffix(":") else { return nil }
+        guard let authority = HTTPAuthority(name), !authority.host.isEmpty, !name.hasSuffix(":"), authority.port != 0
+        else {
+            return nil
+        }
         guard scheme == "https://" || authority.host.isLoopbackHost else { return nil }
-        let port = scheme == "https://" ? ":443" : ":80"
-        return scheme + (name.hasSuffix(port) ? String(name.dropLast(port.count)) : name)
+        let host = authority.host.contains(":") ? "[\(authority.host)]" : authority.host
+        guard let port = authority.port, port != (scheme == "https://" ? 443 : 80) else { return scheme + host }
+        return scheme + host + ":\(port)"
     }
 
     /// Without TLS, tokens and endpoints may cross this machine only, or the way from a known proxy.

@@ -123,8 +123,8 @@ final class DevelopmentParts: Sendable {
         var firstSight: WebPushTools.FirstSight?
         if let acceptAny { firstSight = { endpoint in await acceptAny.subscription(of: endpoint) } }
         return WebPushTools(
-            observation, text: { [devices] in devices.text(of: $0, to: $1) }, firstSight: firstSight,
-            acceptAnyFrom: acceptAnyFrom)
+            observation, text: { [devices] in devices.text(of: $0, to: $1) },
+            ended: { [devices] in devices.subscription(of: $0) }, firstSight: firstSight, acceptAnyFrom: acceptAnyFrom)
     }
 
     /// Lets virtual devices have subscriptions of Web Push.

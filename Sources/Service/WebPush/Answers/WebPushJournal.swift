@@ -30,9 +30,14 @@ struct WebPushJournal: Sendable {
     /// - Returns: the connection's number; 0 if nobody observes.
     func connectionOpened() -> UInt64 { observation.isActive ? observation.observer.connectionOpened() : 0 }
 
-    /// - Parameter hidesAcceptance: whether the message was accepted, and a rehearsal answers otherwise.
-    func answered(_ number: UInt64, _ status: Int, hidesAcceptance: Bool) {
-        var answer = RequestAnswer(status: status)
+    /// The virtual device's subscription that an endpoint led to before it ended; nil if nobody observes, or for any other.
+    func ended(_ endpoint: EndpointID) -> WebPushSubscription? { observation.isActive ? tools.ended(endpoint) : nil }
+
+    /// - Parameters:
+    ///   - reason: why the message was refused, in a sentence; nil if it was accepted.
+    ///   - hidesAcceptance: whether the message was accepted, and a rehearsal answers otherwise.
+    func answered(_ number: UInt64, _ status: Int, reason: String?, hidesAcceptance: Bool) {
+        var answer = RequestAnswer(status: status, reason: reason)
         answer.hidesAcceptance = hidesAcceptance
         observation.observer.answered(number, answer)
     }
@@ -44,9 +49,11 @@ struct WebPushJournal: Sendable {
     }
 
     /// Notes a request about which the API has decided.
-    /// - Parameter status: 201 if its message is to be handed on.
+    /// - Parameters:
+    ///   - status: 201 if its message is to be handed on.
+    ///   - reason: why it is not, in a sentence.
     /// - Returns: its number, and perhaps what a rehearsal wants; nil if nobody observes.
-    func decided(_ record: Record, _ status: Int) -> RequestDecision? {
+    func decided(_ record: Record, _ status: Int, reason: String?) -> RequestDecision? {
         guard observation.isActive, record.target.environment == .development else { return nil }
         let (app, destination, name): (App?, Destination?, String?) =
             switch record.target {
@@ -64,6 +71,7 @@ struct WebPushJournal: Sendable {
             topic: app?.bundleID.rawValue, pushType: PushType.webPush.rawValue, apnsID: record.id,
             collapseID: record.message?.topic, status: status)
         facts.machineTime = clock.machineTime
+        facts.reason = reason
         facts.subscription = name
         facts.isForwarded = destination == nil
         facts.messageBytes = record.bytes

@@ -1,7 +1,8 @@
 /// The parameters of a header field, as Web Push's fields have them: `salt=…;rs=4096, keyid=a;dh=…`. Entries are separated by
 /// commas, and the parameters of an entry by semicolons (RFC 8188's drafts, 3 and 4).
 ///
-/// A value is a token or a quoted string. Blanks are allowed around all of them. Names are compared without regard to case.
+/// A value is a token or a quoted string. Blanks are allowed around all of them, and there may be nothing between two commas or
+/// semicolons (RFC 9110, 5.6.1.2 and 5.6.6). Names are compared without regard to case.
 package struct FieldParameters: Sendable, Hashable {
     /// One parameter, with its name in lower case.
     package struct Parameter: Sendable, Hashable {
@@ -9,13 +10,13 @@ package struct FieldParameters: Sendable, Hashable {
         package var value: String
     }
 
-    /// The entries in their order, each with its parameters in their order.
+    /// The entries in their order, each with its parameters in their order. None is empty.
     package private(set) var entries: [[Parameter]] = []
 
     /// The largest number of parameters in one field. Senders use up to five.
     package static let maximumParameters = 32
 
-    /// - Returns: nil if the text does not have this form, if a name is twice in one entry, or if there are more than
+    /// - Returns: nil if the text does not have this form or has no parameter, if a name is twice in one entry, or if there are more than
     ///   ``maximumParameters``.
     package init?(_ text: String) {
         var reader = Reader(Array(text.utf8))
@@ -23,16 +24,17 @@ package struct FieldParameters: Sendable, Hashable {
         while true {
             var entry: [Parameter] = []
             repeat {
+                count += 1
+                guard count <= Self.maximumParameters else { return nil }
+                if reader.isAtSeparator { continue }
                 guard let parameter = reader.parameter(), !entry.contains(where: { $0.name == parameter.name }) else {
                     return nil
                 }
                 entry.append(parameter)
-                count += 1
-                guard count <= Self.maximumParameters else { return nil }
             } while reader.take(UInt8(ascii: ";"))
-            entries.append(entry)
+            if !entry.isEmpty { entries.append(entry) }
             if reader.take(UInt8(ascii: ",")) { continue }
-            guard reader.isAtEnd else { return nil }
+            guard reader.isAtEnd, !entries.isEmpty else { return nil }
             return
         }
     }
@@ -50,6 +52,14 @@ extension FieldParameters {
         init(_ bytes: [UInt8]) { self.bytes = bytes }
 
         var isAtEnd: Bool { index == bytes.count }
+
+        /// Whether there is no parameter before the next comma, semicolon or the end.
+        var isAtSeparator: Bool {
+            mutating get {
+                skipBlanks()
+                return isAtEnd || [UInt8(ascii: ","), UInt8(ascii: ";")].contains(bytes[index])
+            }
+        }
 
         private mutating func skipBlanks() {
             while index < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x09 { index += 1 }

@@ -94,9 +94,10 @@ package struct MessageFields: Sendable, Hashable {
     private static func encoding(
         _ fields: HTTPFields, isEmpty: Bool, takesPlain: Bool
     ) throws(Problem) -> WebPushMessage.Encoding? {
-        let values = fields[values: .contentEncoding]
-        guard values.isEmpty else {
-            guard values.count == 1, let encoding = WebPushMessage.Encoding(rawValue: values[0].lowercased()) else {
+        if let field = fields[.contentEncoding] {
+            // A list may have empty elements (RFC 9110, 5.6.1.2).
+            let codings = field.split(separator: ",").map { String($0).trimmingBlanks }.filter { !$0.isEmpty }
+            guard codings.count == 1, let encoding = WebPushMessage.Encoding(rawValue: codings[0].lowercased()) else {
                 throw Problem(415, "The header field Content-Encoding has to be aes128gcm, or aesgcm.")
             }
             return encoding
@@ -108,31 +109,39 @@ package struct MessageFields: Sendable, Hashable {
         return nil
     }
 
-    /// Reads the salt and the sender's key of draft 4. The keys of several entries belong together by their `keyid`.
+    /// Reads the salt and the sender's key of draft 4. The keys of several entries belong together by their `keyid`. A field that
+    /// is there twice is one list (RFC 9110, 5.3).
     private static func draft(_ fields: HTTPFields) throws(Problem) -> (dh: String, salt: String) {
-        guard let encryption = try single(.encryption, fields).flatMap(FieldParameters.init),
-            let entry = encryption.entries.first(where: { FieldParameters.value("salt", in: $0) != nil }),
+        guard let encryption = fields[FieldName.encryption].flatMap(FieldParameters.init),
+            let entry = only(encryption.entries.filter { FieldParameters.value("salt", in: $0) != nil }),
             let salt = text(FieldParameters.value("salt", in: entry), saltBytes)
         else {
             throw Problem(
-                400, "With Content-Encoding: aesgcm, the field Encryption has to have a salt of \(saltBytes) bytes.")
+                400, "With Content-Encoding: aesgcm, the field Encryption has to have one salt, of \(saltBytes) bytes.")
         }
         guard let keys = fields[FieldName.cryptoKey].flatMap(FieldParameters.init),
             let dh = text(dh(in: keys, for: FieldParameters.value("keyid", in: entry)), keyBytes)
         else {
             throw Problem(
-                400, "With Content-Encoding: aesgcm, the field Crypto-Key has to have a dh of \(keyBytes) bytes.")
+                400,
+                "With Content-Encoding: aesgcm, the field Crypto-Key has to have one dh for the salt, of \(keyBytes) bytes."
+            )
         }
         return (dh, salt)
     }
 
-    /// The key that the salt's entry names; the first key if it names none, or no key has a name.
+    /// The key that the salt's entry names; the one without a name if there is none of this name, and the only one if the salt's
+    /// entry names none. Of two it is not defined which one counts.
     private static func dh(in keys: FieldParameters, for keyID: String?) -> String? {
         let withKey = keys.entries.filter { FieldParameters.value("dh", in: $0) != nil }
-        let named = withKey.first { FieldParameters.value("keyid", in: $0) == keyID }
-        let unnamed = withKey.first { FieldParameters.value("keyid", in: $0) == nil }
-        return (named ?? unnamed ?? (keyID == nil ? withKey.first : nil))
-            .flatMap { FieldParameters.value("dh", in: $0) }
+        let named = withKey.filter { FieldParameters.value("keyid", in: $0) == keyID }
+        let unnamed = withKey.filter { FieldParameters.value("keyid", in: $0) == nil }
+        let candidates = !named.isEmpty ? named : !unnamed.isEmpty ? unnamed : keyID == nil ? withKey : []
+        return only(candidates).flatMap { FieldParameters.value("dh", in: $0) }
+    }
+
+    private static func only(_ entries: [[FieldParameters.Parameter]]) -> [FieldParameters.Parameter]? {
+        entries.count == 1 ? entries[0] : nil
     }
 
     /// A value in base64url without padding; nil unless it has this many bytes.

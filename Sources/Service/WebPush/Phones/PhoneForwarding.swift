@@ -55,7 +55,7 @@ package final class PhoneForwarding: PhoneSending {
         do throws(Trouble) {
             return try await send(message, id, ttl, extra, phone, place)
         } catch {
-            report(error, of: place)
+            report(error.kind, error.cause, of: place)
             return .unavailable(error.cause, retryAfter: error.retryAfter)
         }
     }
@@ -170,20 +170,12 @@ package final class PhoneForwarding: PhoneSending {
 
     /// Why a message was not forwarded, or not taken, and the sender is to send it again.
     private struct Trouble: Error {
-        enum Kind: Hashable {
-            case noUpstream
-            case noAnswer
-            case refused
-            case tooLarge
-            case notKept
-        }
-
-        var kind: Kind
+        var kind: PhoneTrouble
         var cause: String
         /// When the upstream wants to be asked again, in seconds.
         var retryAfter: Int?
 
-        init(_ kind: Kind, _ cause: String, retryAfter: Int? = nil) {
+        init(_ kind: PhoneTrouble, _ cause: String, retryAfter: Int? = nil) {
             (self.kind, self.cause, self.retryAfter) = (kind, cause, retryAfter)
         }
     }
@@ -191,18 +183,18 @@ package final class PhoneForwarding: PhoneSending {
     /// What is logged at intervals only.
     private struct Line: Hashable {
         var place: UpstreamPlace
-        var kind: Trouble.Kind
+        var kind: PhoneTrouble
     }
 
-    private func report(_ trouble: Trouble, of place: UpstreamPlace) {
-        let line = Line(place: place, kind: trouble.kind)
+    package func report(_ trouble: PhoneTrouble, _ cause: String, of place: UpstreamPlace) {
+        let line = Line(place: place, kind: trouble)
         let omitted = lines.withLock { $0.admit(line, at: clock.moment.uptime.nanoseconds) }
         guard let omitted else { return }
         logger.warning(
             "A message of Web Push to a phone was not taken, and its sender was told 503",
             metadata: [
                 "app": "\(place.bundleID)", "environment": "\(place.environment.rawValue)",
-                "cause": "\(trouble.cause)", "not-logged-before": .stringConvertible(omitted),
+                "cause": "\(cause)", "not-logged-before": .stringConvertible(omitted),
             ])
     }
 }

@@ -12,6 +12,20 @@ package protocol PhoneSending: Sendable {
     func send(
         _ message: WebPushMessage, _ id: NotificationID, ttl: UInt64, extra: String?, to phone: Phone
     ) async -> PhoneOutcome
+
+    /// Logs a message whose sender is told 503 before it was sent, each kind of trouble of a place at intervals only.
+    func report(_ trouble: PhoneTrouble, _ cause: String, of place: UpstreamPlace)
+}
+
+/// Why a sender is told 503. Nothing of it is the sender's, so only the log tells those who can mend it.
+package enum PhoneTrouble: Sendable, Hashable {
+    case noUpstream
+    case noAnswer
+    case refused
+    case tooLarge
+    case notKept
+    case grantLimit
+    case unreadableToken
 }
 
 /// Where a message goes that is sent through an upstream.

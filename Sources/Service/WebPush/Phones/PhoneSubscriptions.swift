@@ -94,7 +94,8 @@ package final class PhoneSubscriptions: Sendable {
         do throws(Rejection) {
             try grant.limits.check(request, at: clock.time)
         } catch {
-            throw .unavailable(error.detail ?? "The limits of the endpoint's grant refuse the message.")
+            throw unavailable(
+                .grantLimit, error.detail ?? "The limits of the endpoint's grant refuse the message.", phone)
         }
         if let refusal = meter.spend(grant) {
             throw .busy(
@@ -103,11 +104,17 @@ package final class PhoneSubscriptions: Sendable {
         }
     }
 
+    private func unavailable(_ trouble: PhoneTrouble, _ cause: String, _ phone: PhoneSubscription) -> PhoneRefusal {
+        sending.report(
+            trouble, cause, of: UpstreamPlace(bundleID: phone.app.bundleID, environment: phone.handle.environment))
+        return .unavailable(cause)
+    }
+
     private func forward(
         _ message: WebPushMessage, _ id: NotificationID, _ timeToLive: UInt64, _ phone: PhoneSubscription
     ) async throws(PhoneRefusal) {
         guard let token = handleKey.open(phone.handle.token, of: phone.handle.handle) else {
-            throw .unavailable("The device token of the endpoint's handle cannot be read.")
+            throw unavailable(.unreadableToken, "The device token of the endpoint's handle cannot be read.", phone)
         }
         let outcome = await sending.send(
             message, id, ttl: timeToLive, extra: nil,

@@ -2,6 +2,8 @@
 package struct HTTPAuthority: Sendable, Hashable {
     /// The host in lower case, an IPv6 address without its brackets. Empty if the text names none.
     package let host: String
+    /// Nil if the text has none, or a colon without one.
+    package let port: UInt16?
 
     /// Reads a text; nil if it does not have this form. User information before the host is not allowed: it only misleads
     /// people (RFC 9110, 4.2.4).
@@ -18,14 +20,17 @@ package struct HTTPAuthority: Sendable, Hashable {
             host = String(decoding: name, as: UTF8.self).lowercased()
             port = bytes[name.endIndex...]
         }
-        guard port.isEmpty || Self.isPort(port) else { return nil }
+        // A colon, and a port that may be missing (RFC 3986, 3.2.3).
+        let digits = port.dropFirst()
+        guard port.isEmpty || port.first == UInt8(ascii: ":"), digits.allSatisfy(Self.isDigit) else { return nil }
+        self.port = UInt16(String(decoding: digits, as: UTF8.self))
+        guard digits.isEmpty || self.port != nil else { return nil }
     }
 
-    /// Whether these are a colon and a port, which may be missing (RFC 3986, 3.2.3).
-    private static func isPort(_ bytes: ArraySlice<UInt8>) -> Bool {
-        let digits = bytes.dropFirst()
-        return bytes.first == UInt8(ascii: ":") && digits.allSatisfy(Self.isDigit)
-            && (digits.isEmpty || UInt16(String(decoding: digits, as: UTF8.self)) != nil)
+    /// Whether both name the same host and port. Each may leave the scheme's usual port out (RFC 3986, 6.2.3).
+    func isSame(as other: HTTPAuthority, scheme: String?) -> Bool {
+        let usual: UInt16 = scheme == "http" ? 80 : 443
+        return host == other.host && (port ?? usual) == (other.port ?? usual)
     }
 
     /// Whether these are the characters of an IPv6 address. What they mean does not matter here.

@@ -84,9 +84,8 @@ package enum RequestHeadRules {
         var head = head
         let hosts = head.headerFields.filter(isHost).map(\.value)
         // RFC 9113, 8.3.1: a `Host` beside `:authority` has to say the same, and one of the two is required.
-        guard let authority = head.authority ?? hosts.first,
-            hosts.allSatisfy({ $0.lowercased() == authority.lowercased() }),
-            let named = HTTPAuthority(authority), !named.host.isEmpty
+        guard let authority = head.authority ?? hosts.first, let named = HTTPAuthority(authority), !named.host.isEmpty,
+            hosts.allSatisfy({ HTTPAuthority($0)?.isSame(as: named, scheme: head.scheme) == true })
         else { throw Problem(400, "The request has to name one host.") }
         if !hosts.isEmpty {
             head.authority = authority

@@ -61,7 +61,9 @@ package struct VAPIDRules: Sendable, Hashable {
             throw VAPIDFault("The token's nbf is not a number of seconds.")
         }
         if claims[raw: "sub"] != nil {
-            guard let subject = claims[text: "sub"], ["mailto:", "https:"].contains(where: subject.hasPrefix) else {
+            // A scheme may be in any case (RFC 3986, 3.1).
+            let subject = claims[text: "sub"]?.lowercased()
+            guard let subject, ["mailto:", "https:"].contains(where: subject.hasPrefix) else {
                 throw VAPIDFault("The token's sub is neither a mailto: nor an https: address (RFC 8292, 2.1).")
             }
         }

@@ -31,10 +31,15 @@ struct UnifiedPushApp: Sendable {
 
     /// Registers, and returns the answer.
     func register(_ token: String, as service: String? = nil, vapid: String? = nil) async throws -> JSONValue {
+        try await register(token, as: service, key: vapid.map { .string($0) })
+    }
+
+    /// Registers with a VAPID key of any type of the bus that Python makes of a JSON value.
+    func register(_ token: String, as service: String? = nil, key: JSONValue?) async throws -> JSONValue {
         var order: [String: JSONValue] = [
             "order": "register", "token": .string(token), "service": .string(service ?? name),
         ]
-        if let vapid { order["vapid"] = .string(vapid) }
+        if let key { order["vapid"] = key }
         try tell(.object(order))
         return try await next()
     }

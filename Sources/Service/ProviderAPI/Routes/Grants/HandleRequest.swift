@@ -50,19 +50,12 @@ package final class HandleRequest: Sendable {
         return value.count >= count && value.extracting(first: count).isEqual(to: prefix)
     }
 
-    /// Reads `bearer ck_…`. The scheme may be in any case (RFC 9110, 11.1).
+    /// The client key in `bearer ck_…`; nil if there is none.
     static func clientKey(_ authorization: Span<UInt8>) -> String? {
-        guard authorization.count <= scheme.utf8.count + GrantClientKey.maximumBytes else { return nil }
-        return clientKey(authorization.text)
-    }
-
-    private static let scheme = "bearer "
-
-    private static func clientKey(_ text: String) -> String? {
-        guard text.utf8.count <= scheme.utf8.count + GrantClientKey.maximumBytes else { return nil }
-        guard text.lowercased().hasPrefix(scheme) else { return nil }
-        let key = text.dropFirst(scheme.count).drop { $0 == " " }
-        return key.hasPrefix(GrantClientKey.prefix) ? String(key) : nil
+        guard authorization.count <= "bearer ".utf8.count + GrantClientKey.maximumBytes,
+            let key = BearerCredentials.key(of: authorization.text), key.hasPrefix(GrantClientKey.prefix)
+        else { return nil }
+        return String(key)
     }
 
     private static func action(_ method: ProviderRequest.Method, _ path: String) throws(Rejection) -> Action {
