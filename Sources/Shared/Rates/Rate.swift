@@ -8,7 +8,7 @@ public struct Rate: Sendable, Hashable {
     /// The cost of one event in nanoseconds, at most a day, so that sums cannot overflow. It is stored, because every
     /// request reads it several times.
     public private(set) var cost: UInt64 = 0
-    /// The size of the burst in nanoseconds.
+    /// The cost of a whole burst in nanoseconds.
     public private(set) var depth: UInt64 = 0
 
     public init(burst: Int, perSecond: Double) {
