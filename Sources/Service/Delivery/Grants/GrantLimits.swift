@@ -61,9 +61,9 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     /// The largest number of handles.
     package var maximumHandles: Int { handles ?? Self.usualHandles }
 
-    /// The rate with its burst; ``Rate/off`` if it has none.
+    /// The rate with its burst; ``Rate/unlimited`` if it has none.
     package var rateOfSending: Rate {
-        guard let rate else { return .off }
+        guard let rate else { return .unlimited }
         return Rate(burst: max(1, burst ?? rate), perSecond: Double(rate))
     }
 
