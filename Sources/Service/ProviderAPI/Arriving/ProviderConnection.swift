@@ -30,7 +30,7 @@ final class ProviderConnection: AuthenticatingConnection {
     var response: ProviderResponse
     var memory: ProviderMemory
     private var fieldMemory = FieldMemory()
-    var random: IdentifierRandom
+    var identifiers: IdentifierGenerator
     var trust: ConnectionTrust
     var goneAway: Rejection.Reason?
     /// Since when the service waits for the client to acknowledge SETTINGS.
@@ -69,7 +69,7 @@ final class ProviderConnection: AuthenticatingConnection {
         peer = accepted.peer
         response = ProviderResponse(environment: api.environment, hasDetail: api.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
-        random = IdentifierRandom(seededBy: &system)
+        identifiers = IdentifierGenerator(seededBy: &system)
     }
 
     func sessionBecameActive(_ session: HTTP2Session) {

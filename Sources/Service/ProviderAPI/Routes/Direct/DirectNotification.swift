@@ -125,8 +125,8 @@ extension ProviderAPI {
 
     func newIdentifier() -> NotificationID {
         var system = SystemRandomNumberGenerator()
-        var random = IdentifierRandom(seededBy: &system)
-        return .random(using: &random)
+        var identifiers = IdentifierGenerator(seededBy: &system)
+        return .random(using: &identifiers)
     }
 
     private func submission(
