@@ -2,7 +2,7 @@
 public struct Rate: Sendable, Hashable {
     /// The number of events that are allowed at once, 1 or more.
     public var burst: Int { didSet { work() } }
-    /// The number of further events that are allowed each second; 0 switches the limit off.
+    /// The number of further events that are allowed each second; 0 for no limit.
     public var perSecond: Double { didSet { work() } }
 
     /// The cost of one event in nanoseconds, at most a day, so that sums cannot overflow. It is stored, because every

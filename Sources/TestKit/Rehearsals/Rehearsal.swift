@@ -89,7 +89,7 @@ extension Rehearsal.Fault {
     }
 
     /// The keys that the match may have if the fault is about new connections; nil if it is about requests.
-    var connectionKeys: [RequestMatch.Key]? { name.connectionKeys }
+    var connectionKeys: [RequestMatch.Member]? { name.connectionKeys }
 
     /// The interfaces on which the fault is possible.
     var interfaces: [ProviderInterface] { name.row.interfaces }
