@@ -22,7 +22,7 @@ package enum RehearsalLimits {
     package static let delay = RequestFault.longest
     /// The largest number of times that one notification may be delivered.
     package static let duplicates = 100
-    /// The greatest number in a condition, and the greatest number of requests before a GOAWAY.
+    /// The greatest number in a selection, and the greatest number of requests before a GOAWAY.
     package static let count: Int64 = 1_000_000_000
     /// The greatest number of concurrent streams. The service itself never allows more.
     package static let concurrentStreams: Int64 = 1000
