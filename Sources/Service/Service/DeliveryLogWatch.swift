@@ -9,7 +9,7 @@ final class DeliveryLogWatch: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    func logLosses(_ report: FileDeliveryLog.Report) {
+    func logLosses(_ report: FileDeliveryLog.WriteSummary) {
         let losses = report.losses
         let (before, all) = lost.withLock { lost in
             defer { lost = losses == 0 ? 0 : lost + losses }

@@ -108,8 +108,8 @@ private final class FaultySecrets: Secrets {
         return fault == .overwritesSecrets ? value : kept
     }
 
-    func names() -> AsyncStream<SecretName> {
-        guard fault == .hidesNewSecrets else { return secrets.names() }
+    func nameStream() -> AsyncStream<SecretName> {
+        guard fault == .hidesNewSecrets else { return secrets.nameStream() }
         return AsyncStream { $0.finish() }
     }
 }

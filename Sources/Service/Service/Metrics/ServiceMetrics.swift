@@ -54,7 +54,7 @@ final class ServiceMetrics: Sendable {
     }
 
     /// Counts what the delivery log has recorded.
-    func count(_ report: FileDeliveryLog.Report) {
+    func count(_ report: FileDeliveryLog.WriteSummary) {
         let tally = report.tally
         for (kind, counter) in events where tally[kind] > 0 { counter.increment(by: tally[kind]) }
         for (reason, count) in tally.rejections { counter(reason).increment(by: count) }
