@@ -133,8 +133,7 @@ package final class HandleRequests: Sendable {
         guard let key = asked.clientKey else {
             throw Rejection(.forbidden, detail: "The header authorization must be bearer and a client key (ck_…).")
         }
-        guard let grant = accounts.current.grant(withClientKey: key), grant.isActive,
-            grant.limits.expires.map({ clock.time.milliseconds < $0 }) ?? true
+        guard let grant = accounts.current.grant(withClientKey: key), grant.isActive, grant.isValid(at: clock.time)
         else {
             throw Rejection(.forbidden, detail: "No grant has this client key, or the grant is suspended or has ended.")
         }
