@@ -149,7 +149,7 @@ package final class PostgresStore: Sendable {
         let database = PostgresDatabase(writers: writers, readers: readers)
         let grants = SQLGrantStore(database)
         (grantStore, handleEndpoints) = (grants, grants)
-        webPushBodies = SQLBodyStore(database)
+        webPushBodies = SQLWebPushBodyStore(database)
     }
 
     /// - Parameter isForReading: whether the connection changes nothing that has to survive a crash.

@@ -64,8 +64,8 @@ package final class RequestJournal: Sendable {
     }
 
     /// Compares the payloads of the present entries. Those that come after it are compared under the lock; there are few.
-    private func examine(_ match: RequestMatch) -> ExaminedMatch {
-        var examined = ExaminedMatch(match)
+    private func examine(_ match: RequestMatch) -> PayloadMatchCache {
+        var examined = PayloadMatchCache(match)
         guard examined.comparesPayloads else { return examined }
         readEntries { entry in
             examined.examine(entry.facts)
@@ -331,7 +331,7 @@ extension RequestJournal {
             if case .dropped = continuation.yield(entry) { finish() }
         }
         // A reader of changes gets no existing requests.
-        let examined = changes ? ExaminedMatch(match) : examine(match)
+        let examined = changes ? PayloadMatchCache(match) : examine(match)
         let name = state.withLock { state in
             let name = state.add(
                 JournalState.Watcher(
@@ -363,7 +363,7 @@ extension RequestJournal {
             let name = state.add(
                 JournalState.Watcher(
                     match: match, onEntry: { sample.add($0) }, changes: true, count: 0, onCount: {}, onEnd: ended),
-                ExaminedMatch(match))
+                PayloadMatchCache(match))
             return (sample, { [weak self] in self?.remove(name) })
         }
     }

@@ -100,7 +100,7 @@ struct RequestJournalTests {
         var facts = Self.facts()
         facts.number = 1
         facts.body = Array(#"{"order":1}"#.utf8)
-        var examined = ExaminedMatch(
+        var examined = PayloadMatchCache(
             Self.match {
                 $0.payload = JSONValue(Array(#"{"order":1}"#.utf8))
                 $0.outcome = .delivered
