@@ -226,7 +226,7 @@ final class ProviderConnection: AuthenticatingConnection {
         case .broadcast(let push): BroadcastRoute.ended(request, push, on: stream, of: self)
         case .upstream(let push): UpstreamRoute.ended(request, push, on: stream, of: self)
         case .grant(let push): GrantRoute.ended(request, push, on: stream, of: self)
-        case .handles(let asked): HandleRoute.ended(request, asked, on: stream, of: self)
+        case .handles(let handleRequest): HandleRoute.ended(request, handleRequest, on: stream, of: self)
         }
     }
 
