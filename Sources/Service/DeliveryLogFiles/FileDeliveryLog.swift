@@ -159,7 +159,7 @@ extension FileDeliveryLog.Waiting {
     fileprivate mutating func write(_ event: DeliveryEvent) {
         tally.count(event.step)
         guard case .destination(let destination, let generation) = event.subject.address,
-            case .registered(let registration) = registrations?.known(destination)
+            case .registered(let registration) = registrations?.knownRegistration(of: destination)
         else { return LogRecord.write(event, tokenKey: 0, to: &block) }
         LogRecord.write(
             event,

@@ -210,8 +210,8 @@ extension FaultyStore {
 extension FaultyStore {
     // MARK: Registrations
 
-    func known(_ destination: Destination) -> KnownRegistration? {
-        fault == .saysWrongThing ? .neverRegistered : memory.known(destination)
+    func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        fault == .saysWrongThing ? .neverRegistered : memory.knownRegistration(of: destination)
     }
 
     func register(
