@@ -51,7 +51,7 @@ final class BinaryConnection: CertifiedConnection {
         rules.firstSight = channel.firstSight(api.certificates)
         self.rules = rules
         topic = BinaryTopic(identity.uid, in: api.certificates.accounts.current)
-        exchange = BinaryExchange(limit: api.limits.unanswered)
+        exchange = BinaryExchange(limit: api.limits.maximumUnanswered)
         decoder = BinaryDecoder(tokenByteCount: api.rules.tokenKeys.current.tokenByteCount)
         var system = SystemRandomNumberGenerator()
         identifiers = IdentifierGenerator(seededBy: &system)
@@ -236,7 +236,7 @@ extension BinaryConnection {
             submit()
         } while hasRoom && !unread.isEmpty
         isProcessing = false
-        isHeld = isHeld ? exchange.openCount > api.limits.unanswered / 2 : !exchange.hasRoom
+        isHeld = isHeld ? exchange.openCount > api.limits.maximumUnanswered / 2 : !exchange.hasRoom
         channel.readIfWanted()
     }
 

@@ -232,8 +232,8 @@ extension PostgresStore: Registrations {
         return removed.map { $0.bool(5) == true }.count { $0 }
     }
 
-    /// Changes registrations. They are removed from `recentRegistrations` before the change, and again if it fails, because they
-    /// may have been read and remembered in the meantime.
+    /// Changes registrations. They are removed from `recentRegistrations` before the change, and again if it fails,
+    /// because they may have been read and remembered in the meantime.
     private func change<Value: Sendable>(
         _ destinations: [Destination],
         _ body: () async throws(StoreError) -> Value,

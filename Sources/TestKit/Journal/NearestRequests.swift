@@ -20,8 +20,8 @@ struct NearestRequests {
         let isOtherTeams = match.team != nil && entry.facts.team != nil && entry.facts.team != match.team
         let distance = differs.count + (isOtherTeams ? RequestMatch.Member.allCases.count : 0)
         let place = best.firstIndex { $0.distance >= distance } ?? best.count
-        guard place < JournalLimits.nearest else { return }
+        guard place < JournalLimits.maximumNearest else { return }
         best.insert(((entry, differs), distance), at: place)
-        if best.count > JournalLimits.nearest { best.removeLast() }
+        if best.count > JournalLimits.maximumNearest { best.removeLast() }
     }
 }

@@ -296,7 +296,7 @@ extension RequestJournal {
             if entry.facts.failedHandshake == nil || match.outcome == .failed { nearest.add(entry) }
             if entry.facts.failedHandshake != nil, entry.rule == nil {
                 failed.append(entry)
-                if failed.count > JournalLimits.nearest { failed.removeFirst() }
+                if failed.count > JournalLimits.maximumNearest { failed.removeFirst() }
             }
             return true
         }

@@ -9,7 +9,7 @@ package enum RehearsalLimits {
     /// millisecond more.
     package static let activeForTests = 10_000
     /// The number of ended rehearsals whose counts can still be read: those of tests that end at the same moment.
-    package static let ended = 1000
+    package static let maximumEnded = 1000
     /// The maximum number of rules in a rehearsal. A script that a person can follow has about ten.
     package static let rules = 50
     /// The maximum length of a rule's name, in bytes.

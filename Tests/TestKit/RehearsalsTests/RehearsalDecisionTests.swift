@@ -200,13 +200,13 @@ struct RehearsalDecisionTests {
         #expect(begun.count == RehearsalLimits.active)
         let tooMany = stage.begin(rehearsal, time: Self.time, now: .zero)
         #expect(tooMany == nil)
-        for _ in 0..<(RehearsalLimits.ended * 2) {
+        for _ in 0..<(RehearsalLimits.maximumEnded * 2) {
             let id = try #require(stage.all(now: .zero).first { $0.isActive }?.id)
             _ = stage.end(id, now: .zero)
             let next = stage.begin(rehearsal, time: Self.time, now: .zero)
             #expect(next != nil)
         }
-        #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)
+        #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.maximumEnded)
     }
 
     @Test func `A setting changes the number of active rehearsals`() {

@@ -32,7 +32,7 @@ extension ManagementOperations {
                     "With follow: whether the answer has only new requests, and repeats a request when it changes."),
                 .query(
                     "sample", .boolean,
-                    "With follow and changes: whether a busy stream shows only some requests, at most \(JournalLimits.sampled) "
+                    "With follow and changes: whether a busy stream shows only some requests, at most \(JournalLimits.maximumSampled) "
                         + "at a time, and reports the number of the others as {\"leftOut\":n}."),
                 .query("limit", .integer(1...Int64(APILimits.listItems)), "How many at most."),
             ],
