@@ -10,7 +10,8 @@ extension PostgresStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
     package var isCurrent: Bool {
-        lease.withLock { $0.refusal == nil } && lastHeard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
+        lease.withLock { $0.refusal == nil }
+            && lastHeard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
     }
 
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }

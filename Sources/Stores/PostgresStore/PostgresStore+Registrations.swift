@@ -5,7 +5,9 @@ import PostgresSupport
 package import Storage
 
 extension PostgresStore: Registrations {
-    package func knownRegistration(of destination: Destination) -> KnownRegistration? { recentRegistrations.knownRegistration(of: destination) }
+    package func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        recentRegistrations.knownRegistration(of: destination)
+    }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         guard !destinations.isEmpty else { return [] }
@@ -227,7 +229,9 @@ extension PostgresStore: Registrations {
                     """, [.integer(Int64(clamping: limit))])
             ], on: writers[0])
         guard let removed = answers.first else { return 0 }
-        for index in 0..<removed.count { if let gone = removed[index].destination(0) { recentRegistrations.forget(gone) } }
+        for index in 0..<removed.count {
+            if let gone = removed[index].destination(0) { recentRegistrations.forget(gone) }
+        }
         journal.record(Self.discarded(removed))
         return removed.map { $0.bool(5) == true }.count { $0 }
     }

@@ -286,7 +286,9 @@ extension PostgresStore: Store {
         // It may have been renewed while the server answered.
         if lease.withLock({ $0.hasRunOut(at: .now) }) { return .leaseHasRunOut }
         if let trouble = confirmationError.withLock(\.self) { return trouble }
-        if let failed = lastDiskFull.withLock(\.self), failed.duration(to: .now) < Self.diskFullMemory { return .postgresDiskFull }
+        if let failed = lastDiskFull.withLock(\.self), failed.duration(to: .now) < Self.diskFullMemory {
+            return .postgresDiskFull
+        }
         return await reading()
     }
 

@@ -53,6 +53,9 @@ struct JournalState {
         }
     }
 
+    /// The number of waits and streams that have begun and not ended.
+    var watcherCount: Int { watchers.count }
+
     var isOn: Bool { keep > 0 }
     var count: Int { entries.count }
 

@@ -36,6 +36,9 @@ package final class RequestJournal: Sendable {
     /// The number of the newest request or failed connection; 0 if there was none.
     package var newest: UInt64 { state.withLock { $0.lastNumber } }
 
+    /// The number of waits and streams that have begun and not ended.
+    var watcherCount: Int { state.withLock { $0.watcherCount } }
+
     /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         var found: [JournalEntry] = []

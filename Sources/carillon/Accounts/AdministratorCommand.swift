@@ -81,6 +81,7 @@ extension ManagementMessages.Administrator: AccountItem {
 
     var line: String {
         let begin = made.map { "made \(dateText(milliseconds: $0))" } ?? "not listed when it was made"
-        return "\(serial)  \(begin)  until \(dateText(milliseconds: validUntil))" + (revoked.map { "  revoked \(dateText(milliseconds: $0))" } ?? "")
+        return "\(serial)  \(begin)  until \(dateText(milliseconds: validUntil))"
+            + (revoked.map { "  revoked \(dateText(milliseconds: $0))" } ?? "")
     }
 }

@@ -17,7 +17,9 @@ package protocol KnownRegistrations: Sendable {
 }
 
 extension KnownRegistrations {
-    package func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?] { destinations.map { knownRegistration(of: $0) } }
+    package func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?] {
+        destinations.map { knownRegistration(of: $0) }
+    }
 }
 
 /// The registrations of apps on devices, with their device tokens.

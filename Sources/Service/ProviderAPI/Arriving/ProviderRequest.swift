@@ -138,7 +138,9 @@ final class ProviderRequest {
     }
 
     /// Gives the request an identifier if it has none.
-    func identify(using identifiers: inout IdentifierGenerator) -> NotificationID { id.valueOrRandom(using: &identifiers) }
+    func identify(using identifiers: inout IdentifierGenerator) -> NotificationID {
+        id.valueOrRandom(using: &identifiers)
+    }
 
     /// Returns the subject that the delivery log records for a request that `Delivery` does not see.
     func subject(_ id: NotificationID) -> NotificationSubject {

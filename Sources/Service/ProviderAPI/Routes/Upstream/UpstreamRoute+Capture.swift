@@ -19,7 +19,8 @@ extension UpstreamRoute {
                 request, on: stream,
                 Rejection(.serviceUnavailable, detail: "Requests are captured in the development environment only."))
         }
-        let pushed = push.makePush(of: request, id: request.identify(using: &connection.identifiers), by: forwarding.name)
+        let pushed = push.makePush(
+            of: request, id: request.identify(using: &connection.identifiers), by: forwarding.name)
         request.body = []
         let (place, number) = (push.upstream.place, request.scene?.number)
         let connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
