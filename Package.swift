@@ -414,7 +414,7 @@ let package = Package(
                 "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", "CarillonAgent", nioCore, nioPosix,
                 httpTypes, hummingbird, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]),
+            ], exclude: ["Programs"]),
         // MARK: Tests/Service
         tests(
             "Tests/Service/DeliveryTests",
@@ -489,7 +489,7 @@ let package = Package(
             ] + postgresTesting),
         // MARK: Tests/TestKit
         tests("Tests/TestKit/MatchingTests", ["Notifications", "Matching"]),
-        tests("Tests/TestKit/JournalTests", ["Notifications", "Delivery", "Matching", "Journal"]),
+        tests("Tests/TestKit/JournalTests", ["CommonTesting", "Notifications", "Delivery", "Matching", "Journal"]),
         tests("Tests/TestKit/StageTests", ["Notifications", "Matching", "Stage", "HTTP2", nioCore]),
         tests("Tests/TestKit/RehearsalsTests", ["CommonTesting", "Notifications", "Matching", "Rehearsals"]),
         tests("Tests/TestKit/ReportsTests", ["Notifications", "Matching", "Reports"]),

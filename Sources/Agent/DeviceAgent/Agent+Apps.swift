@@ -136,7 +136,7 @@ extension Agent {
         if record != records[bundleID] { try Self.storing(store.keep(record, of: bundleID)) }
         records[bundleID] = record
         comingForward.remove(bundleID)
-        changeState(of: bundleID) { Self.install(bundleID, record, in: &$0) }
+        changeState(of: bundleID) { Self.addApp(bundleID, record, to: &$0) }
         return record
     }
 

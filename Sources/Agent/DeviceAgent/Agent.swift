@@ -144,15 +144,15 @@ package actor Agent {
         agentUser = UInt32(geteuid())  // fits: uid_t has 32 bits
         processes = CommandProcesses(isActive: settings.confinesCommands)
         var state = SystemState(languages: settings.languages)
-        for (bundleID, record) in records { Self.install(bundleID, record, in: &state) }
+        for (bundleID, record) in records { Self.addApp(bundleID, record, to: &state) }
         for (bundleID, badge) in badges where records[bundleID]?.currentSettings.badges == true {
             state.centre.setBadge(badge, of: bundleID)
         }
         self.state = state
     }
 
-    /// Puts an app that has registered on the device.
-    static func install(_ bundleID: String, _ record: AppRecord, in state: inout SystemState) {
+    /// Adds an app that has registered to the state of the device.
+    static func addApp(_ bundleID: String, _ record: AppRecord, to state: inout SystemState) {
         state.install(bundleID, record.localizations, wasLaunched: true)
         state.register(record.registration.categories ?? [], of: bundleID)
         state.change(record.currentSettings, of: bundleID)

@@ -99,39 +99,43 @@ public struct RehearsalRule: Sendable, Encodable {
     }
 
     /// Selects some of the matching requests.
-    public struct Condition: Sendable, Encodable {
+    public struct Selection: Sendable, Encodable {
         let value: [String: JSONValue]
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
         /// A share of the matching requests, from 0 to 1. They are chosen at random, by the rehearsal's seed.
-        public static func share(_ share: Double) -> Condition { Condition(value: ["share": .number(share)]) }
+        public static func share(_ share: Double) -> Selection { Selection(value: ["share": .number(share)]) }
         /// The first `count` matching requests.
-        public static func first(_ count: Int) -> Condition { Condition(value: ["first": .integer(count)]) }
+        public static func first(_ count: Int) -> Selection { Selection(value: ["first": .integer(count)]) }
         /// Every `count`-th matching request.
-        public static func every(_ count: Int) -> Condition { Condition(value: ["every": .integer(count)]) }
+        public static func every(_ count: Int) -> Selection { Selection(value: ["every": .integer(count)]) }
         /// The matching requests or connections in a time, counted from the rehearsal's beginning by the machine's clock.
-        public static func between(_ start: Duration, _ end: Duration) -> Condition {
-            Condition(value: ["between": [.string(start.iso8601), .string(end.iso8601)]])
+        public static func between(_ start: Duration, _ end: Duration) -> Selection {
+            Selection(value: ["between": [.string(start.iso8601), .string(end.iso8601)]])
         }
         /// All matching requests after the first `count`.
-        public static func after(_ count: Int) -> Condition { Condition(value: ["after": .integer(count)]) }
+        public static func after(_ count: Int) -> Selection { Selection(value: ["after": .integer(count)]) }
     }
+
+    /// The name of ``Selection`` until version 0.2.
+    @available(*, deprecated, renamed: "Selection")
+    public typealias Condition = Selection
 
     public var name: String?
     public var match: RequestPattern
     /// Selects the matching requests for which the rule fires; nil selects all of them.
-    public var when: Condition?
+    public var when: Selection?
     public var fault: Fault
 
     public init(
         _ fault: Fault,
-        when condition: Condition? = nil,
+        when selection: Selection? = nil,
         for pattern: RequestPattern = RequestPattern(),
         name: String? = nil,
     ) {
         self.fault = fault
-        self.when = condition
+        self.when = selection
         self.match = pattern
         self.name = name
     }

@@ -54,13 +54,13 @@ extension TestAPNs.Place {
                 "The service at \(url) does not serve the development environment: start it with --environment development."
             )
         }
-        provider = try Self.reached("CARILLON_PROVIDER_ADDRESS", addresses.provider, host, environment)
-        binaryPort = try Self.reached("CARILLON_BINARY_ADDRESS", addresses.binary, host, environment).port
+        provider = try Self.address("CARILLON_PROVIDER_ADDRESS", addresses.provider, host, environment)
+        binaryPort = try Self.address("CARILLON_BINARY_ADDRESS", addresses.binary, host, environment).port
         authorityPEM = made.service.caPEM
     }
 
-    /// Where this machine reaches a port of the service.
-    private static func reached(
+    /// The address at which this machine reaches a port of the service.
+    private static func address(
         _ variable: String,
         _ address: String,
         _ host: String,

@@ -29,7 +29,7 @@ final class BinaryConnection: CertifiedConnection {
     private var keyless: BinaryNotification?
     /// Shows the notifications to observers, and disturbs them; nil outside the development environment.
     private var scene: (any BinaryScene)?
-    private var random: IdentifierRandom
+    private var identifiers: IdentifierGenerator
     private var isProcessing = false
     private(set) var second = NIODeadline.now()
     private var lastRead = NIODeadline.now()
@@ -51,10 +51,10 @@ final class BinaryConnection: CertifiedConnection {
         rules.firstSight = channel.firstSight(api.certificates)
         self.rules = rules
         topic = BinaryTopic(identity.uid, in: api.certificates.accounts.current)
-        exchange = BinaryExchange(limit: api.limits.unanswered)
+        exchange = BinaryExchange(limit: api.limits.maximumUnanswered)
         decoder = BinaryDecoder(tokenByteCount: api.rules.tokenKeys.current.tokenByteCount)
         var system = SystemRandomNumberGenerator()
-        random = IdentifierRandom(seededBy: &system)
+        identifiers = IdentifierGenerator(seededBy: &system)
         scene = api.scenes?.scene(of: self, channel.handshake.map { ($0.number, $0.serverName) }) {
             api.certificates.team(of: identity)
         }
@@ -151,14 +151,14 @@ extension BinaryConnection {
         do throws(BinaryFault) {
             return try decoder.next(bytes, &position)
         } catch {
-            let id = NotificationID.random(using: &random)
+            let id = NotificationID.random(using: &identifiers)
             scene?.refused(error.status) { facts(nil, id: id) }
             throw error
         }
     }
 
     private func accept(_ notification: BinaryNotification) throws(BinaryFault) {
-        let id = NotificationID.random(using: &random)
+        let id = NotificationID.random(using: &identifiers)
         let submission: Submission
         do throws(BinaryStatus) {
             submission = try rules.submission(
@@ -209,7 +209,7 @@ extension BinaryConnection {
         }
         do throws(BinaryFault) {
             if !isAnswered, rules.lacksKey(notification) {
-                let id = NotificationID.random(using: &random)
+                let id = NotificationID.random(using: &identifiers)
                 api.recordRejected(notification, to: topic, id: id, .serviceUnavailable)
                 scene?.refused(.processingError) { facts(notification, id: id) }
                 throw BinaryFault(
@@ -236,7 +236,7 @@ extension BinaryConnection {
             submit()
         } while hasRoom && !unread.isEmpty
         isProcessing = false
-        isHeld = isHeld ? exchange.openCount > api.limits.unanswered / 2 : !exchange.hasRoom
+        isHeld = isHeld ? exchange.openCount > api.limits.maximumUnanswered / 2 : !exchange.hasRoom
         channel.readIfWanted()
     }
 

@@ -4,7 +4,7 @@ package import NIOCore
 package struct BinaryLimits: Sendable, Hashable {
     /// The largest number of a connection's unanswered notifications. When it is reached, the connection stops
     /// reading until half of them are answered. A connection of the HTTP/2 API may have as many open requests.
-    package var unanswered = 1000
+    package var maximumUnanswered = 1000
 
     /// How long a notification may take from its first byte to its last. Providers are machines with good
     /// connections.

@@ -235,7 +235,7 @@ extension DeviceConnection {
     }
 
     private func endStream(_ stream: StreamID, _ reason: StreamEnd) {
-        session?.write(stream, NotificationLine.end(reason))
+        session?.write(stream, NotificationLine.lastLine(for: reason))
         session?.finish(stream)
         if listening?.stream == stream { stopListening() }
     }
@@ -281,7 +281,7 @@ extension DeviceConnection {
         requests[index].isAnswered = true
         let begin = DeviceAnswer(status: 200, contentType: "application/x-ndjson", body: "")
         session.sendHeaders(stream, response.headers(begin), endStream: false)
-        session.write(stream, NotificationLine.end(.revoked))
+        session.write(stream, NotificationLine.lastLine(for: .revoked))
         session.finish(stream)
         goAway(.badCertificate)
     }

@@ -121,7 +121,7 @@ enum NotificationLine {
     }
 
     /// Returns the last line of a stream, with the reason for its end.
-    static func end(_ reason: StreamEnd) -> ByteBuffer {
+    static func lastLine(for reason: StreamEnd) -> ByteBuffer {
         let word =
             switch reason {
             case .takenOver: "takenOver"

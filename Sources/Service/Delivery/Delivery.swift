@@ -113,7 +113,7 @@ package final class Delivery: OfferOutcomes {
             reject(submissions, .nodeWasStopped, answers: answers, now: now)
             return
         }
-        let known = registrations.known(submissions.map(\.destination.ofApp))
+        let known = registrations.knownRegistration(ofEach: submissions.map(\.destination.ofApp))
         for (index, submission) in submissions.enumerated() {
             guard let known = known[index], !isDoubtful(known, submission) else {
                 let rest = WaitingSubmissions.Batch(

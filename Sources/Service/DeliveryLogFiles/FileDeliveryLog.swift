@@ -10,7 +10,7 @@ import Synchronization
 /// would cost more.
 package final class FileDeliveryLog: DeliveryLog {
     /// What one write to the file contained. The metrics need this.
-    package struct Report: Sendable {
+    package struct WriteSummary: Sendable {
         package let tally: DeliveryTally
         /// How many events were lost because the block was full.
         package let overflow: UInt64
@@ -23,7 +23,7 @@ package final class FileDeliveryLog: DeliveryLog {
 
     private let limits: DeliveryLogLimits
     private let clock: @Sendable () -> Timestamp
-    private let report: @Sendable (Report) -> Void
+    private let report: @Sendable (WriteSummary) -> Void
     private let waiting: Mutex<Waiting>
     private let file: Mutex<File>
     private let thread = DispatchQueue(label: "DeliveryLog")
@@ -54,7 +54,7 @@ package final class FileDeliveryLog: DeliveryLog {
         folder: String,
         limits: DeliveryLogLimits = DeliveryLogLimits(),
         clock: @escaping @Sendable () -> Timestamp,
-        report: @escaping @Sendable (Report) -> Void = { _ in },
+        report: @escaping @Sendable (WriteSummary) -> Void = { _ in },
     ) throws(DeliveryLogError) {
         let folder = LogFolder(path: folder)
         try folder.make()
@@ -110,19 +110,19 @@ package final class FileDeliveryLog: DeliveryLog {
     }
 
     private func writeWaiting() {
-        let report = file.withLock { file in
+        let summary = file.withLock { file in
             let (tally, overflow) = exchange(&file.block)
             file.lost += overflow
             do throws(DeliveryLogError) {
                 try writeBlock(of: &file)
-                return Report(tally: tally, overflow: overflow, failure: nil)
+                return WriteSummary(tally: tally, overflow: overflow, failure: nil)
             } catch {
                 file.block.removeAll()
                 file.lost += UInt64(tally.count)
-                return Report(tally: tally, overflow: overflow, failure: error)
+                return WriteSummary(tally: tally, overflow: overflow, failure: error)
             }
         }
-        if report.tally.count > 0 || report.overflow > 0 { self.report(report) }
+        if summary.tally.count > 0 || summary.overflow > 0 { report(summary) }
     }
 
     /// Exchanges the waiting block for an empty one.
@@ -159,7 +159,7 @@ extension FileDeliveryLog.Waiting {
     fileprivate mutating func write(_ event: DeliveryEvent) {
         tally.count(event.step)
         guard case .destination(let destination, let generation) = event.subject.address,
-            case .registered(let registration) = registrations?.known(destination)
+            case .registered(let registration) = registrations?.knownRegistration(of: destination)
         else { return LogRecord.write(event, tokenKey: 0, to: &block) }
         LogRecord.write(
             event,

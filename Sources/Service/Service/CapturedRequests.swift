@@ -42,7 +42,7 @@ final class CapturedRequests: CapturedPushes {
         self.nextNumber = nextNumber
         guard let folder else { return }
         // Without the folder nothing was captured.
-        let names = (try? Files.names(in: folder)) ?? []
+        let names = (try? Files.fileNames(inFolder: folder)) ?? []
         var files: [File] = []
         for name in names.filter({ $0.hasSuffix(".json") }).sorted().suffix(Self.maximumCount) {
             guard let data = FileManager.default.contents(atPath: folder + "/" + name),

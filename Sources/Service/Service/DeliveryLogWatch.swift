@@ -9,15 +9,15 @@ final class DeliveryLogWatch: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    func logLosses(_ report: FileDeliveryLog.Report) {
-        let losses = report.losses
+    func logLosses(_ summary: FileDeliveryLog.WriteSummary) {
+        let losses = summary.losses
         let (before, all) = lost.withLock { lost in
             defer { lost = losses == 0 ? 0 : lost + losses }
             return (lost, lost + losses)
         }
         if before == 0, losses > 0 {
             logger.error(
-                "The delivery log loses events", metadata: ["cause": "\(report.failure?.description ?? "overload")"])
+                "The delivery log loses events", metadata: ["cause": "\(summary.failure?.description ?? "overload")"])
         } else if before > 0, losses == 0 {
             logger.notice("The delivery log is written again", metadata: ["lost": "\(all)"])
         }

@@ -27,7 +27,7 @@ final class JournalingObserver: RequestObserver {
 
     func decided(_ facts: RequestFacts) -> RequestDecision { .proceed(number: journal.append(facts)) }
 
-    func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
+    func ruleFired(_ number: UInt64, rule: String, _ fault: RequestFault) {
         journal.setRule(rule, of: number)
         // The provider API reports the lost notification as accepted, so the journal has to be told that it never arrives.
         if fault.losesNotification { journal.end(number, as: .lost) }

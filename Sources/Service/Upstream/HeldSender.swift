@@ -138,7 +138,7 @@ package struct HeldSender: Sendable {
         let batch = try await held.claimHeld(
             of: upstream.place, limit: taking, at: now, until: now.advanced(by: HeldLimits.sendTime))
         guard !batch.isEmpty else { return .done }
-        let all = try await due(batch, at: now)
+        let all = try await removeInvalid(from: batch, at: now)
         let due = all.prefix(sending)
         try await held.giveBackHeld(all.dropFirst(sending).map(\.number))
         guard !due.isEmpty else { return .skipped }
@@ -161,9 +161,9 @@ package struct HeldSender: Sendable {
         return ended.allSatisfy { Self.isReached($0.answer) } ? .sent : .done
     }
 
-    /// Removes what must not be sent any more, and leaves for later what must not be sent now.
-    /// - Returns: what is to be sent.
-    private func due(_ batch: [HeldPush], at now: Timestamp) async throws(StoreError) -> [HeldPush] {
+    /// Removes the notifications that must not be sent any more, and logs each.
+    /// - Returns: the notifications to send. Those of suspended grants are missing: they stay for later.
+    private func removeInvalid(from batch: [HeldPush], at now: Timestamp) async throws(StoreError) -> [HeldPush] {
         let accounts = accounts.current
         let sought = batch.compactMap(\.handle)
         let found = sought.isEmpty ? [] : try await grants.handles(sought)
@@ -176,8 +176,7 @@ package struct HeldSender: Sendable {
                 if team?.rawValue == push.headers.share { due.append(push) } else { invalid.append(push) }
                 continue
             }
-            guard let grant = accounts.grants[id], grant.revoked == nil,
-                grant.limits.expires.map({ now.milliseconds < $0 }) ?? true,
+            guard let grant = accounts.grants[id], grant.isValid(at: now),
                 push.handle.map({ valid.contains($0) }) ?? true
             else {
                 invalid.append(push)

@@ -62,18 +62,18 @@ package final class UpstreamMetrics: Sendable {
 final class PlaceMetrics: Sendable {
     private let factory: any MetricsFactory
     private let dimensions: [(String, String)]
-    private let forwarded: Counter
+    private let forwardings: Counter
     private let duration: Timer
     private let answers = Mutex<[String: Counter]>([:])
 
     init(_ place: UpstreamPlace, _ factory: any MetricsFactory) {
         self.factory = factory
         dimensions = [("app", place.bundleID.rawValue), ("environment", place.environment.rawValue)]
-        forwarded = Counter(label: "carillon_forwarded_total", dimensions: dimensions, factory: factory)
+        forwardings = Counter(label: "carillon_forwarded_total", dimensions: dimensions, factory: factory)
         duration = Timer(label: "carillon_upstream_seconds", dimensions: dimensions, factory: factory)
     }
 
-    func sent(_ count: Int) { forwarded.increment(by: count) }
+    func sent(_ count: Int) { forwardings.increment(by: count) }
 
     func answered(_ answer: ForwardingAnswer, after time: TimeAmount) {
         duration.recordNanoseconds(time.nanoseconds)
@@ -106,18 +106,18 @@ final class PlaceMetrics: Sendable {
 /// What is counted for one grant. There may be thousands of grants, so there is no histogram for each: the two numbers give
 /// the mean.
 struct GrantMetrics {
-    private let forwarded: Counter
+    private let forwardings: Counter
     private let duration: FloatingPointCounter
 
     init(_ grant: GrantID, _ factory: any MetricsFactory) {
         let dimensions = [("grant", grant.rawValue)]
-        forwarded = Counter(label: "carillon_grant_forwarded_total", dimensions: dimensions, factory: factory)
+        forwardings = Counter(label: "carillon_grant_forwarded_total", dimensions: dimensions, factory: factory)
         duration = FloatingPointCounter(
             label: "carillon_grant_upstream_seconds_total", dimensions: dimensions, factory: factory)
     }
 
     func answered(after time: TimeAmount) {
-        forwarded.increment()
+        forwardings.increment()
         duration.increment(by: Double(time.nanoseconds) / 1e9)
     }
 }

@@ -39,7 +39,7 @@ package final class WebPushAPI: Sendable {
     /// What the relay's URL needs; nil if there is none.
     let relay: WebPushRelay?
     /// The phones behind upstreams; nil if no grant may send.
-    let phones: PhoneSubscriptions?
+    let phones: HandleSubscriptions?
     private let handles: (any HandleAsking)?
     /// Makes the subscriptions that nobody has made; nil unless the service accepts any.
     private let firstSight: WebPushTools.FirstSight?
@@ -63,7 +63,7 @@ package final class WebPushAPI: Sendable {
         clock: ServiceClock,
         tools: WebPushTools? = nil,
         relay: WebPushRelay? = nil,
-        phones: PhoneSubscriptions? = nil,
+        phones: HandleSubscriptions? = nil,
         handles: (any HandleAsking)? = nil,
         verifying: @escaping @Sendable () -> Void = {},
     ) {

@@ -11,7 +11,7 @@ package struct CommandError: Error, CustomStringConvertible {
         self.pointer = pointer
     }
 
-    /// Returns this error with the place of the fault in a person's file.
+    /// Returns this error with the place of the fault in the file that was given.
     package func inFile(_ file: String) -> CommandError {
         guard let pointer, !pointer.isEmpty else { return self }
         let name = file == "-" ? "The document" : file

@@ -105,18 +105,18 @@ package struct NegotiatedChannel: ServerChildChannel {
 private final class SessionClock: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
-    private let requests: RequestConnection
+    private let connection: RequestConnection
     private let session: HTTP2Session
     private var clock: RepeatedTask?
 
-    init(_ requests: RequestConnection, _ session: HTTP2Session) {
-        (self.requests, self.session) = (requests, session)
+    init(_ connection: RequestConnection, _ session: HTTP2Session) {
+        (self.connection, self.session) = (connection, session)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         clock = context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
-            bound.value.requests.tick(now: .now())
+            bound.value.connection.tick(now: .now())
             bound.value.session.releaseMemoryIfIdle()
         }
     }
@@ -127,7 +127,7 @@ private final class SessionClock: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is ChannelShouldQuiesceEvent { requests.drain() }
+        if event is ChannelShouldQuiesceEvent { connection.drain() }
         context.fireUserInboundEventTriggered(event)
     }
 }

@@ -19,20 +19,20 @@ package enum Hexadecimal {
     /// second branch wrong.
     static func read(_ digits: UnsafeBufferPointer<UInt8>, into target: UnsafeMutableRawBufferPointer) -> Bool {
         guard digits.count >= target.count * 2 else { return false }
-        var others: UInt8 = 0
+        var nonDigits: UInt8 = 0
         for index in 0..<target.count {
             let (high, low) = (digits[index &* 2], digits[index &* 2 &+ 1])
             target[index] = bits(of: high) << 4 | bits(of: low)
-            others |= isOther(high) | isOther(low)
+            nonDigits |= nonDigitBit(of: high) | nonDigitBit(of: low)
         }
-        return others == 0
+        return nonDigits == 0
     }
 
     /// The value of a digit. The low half of a letter's byte counts from 1, and only letters have the bit 0x40.
     private static func bits(of digit: UInt8) -> UInt8 { (digit & 0xf) &+ (digit >> 6) &* 9 }
 
     /// 1 if the byte is not a digit, otherwise 0.
-    private static func isOther(_ digit: UInt8) -> UInt8 {
+    private static func nonDigitBit(of digit: UInt8) -> UInt8 {
         let isNumber: UInt8 = digit &- 0x30 < 10 ? 1 : 0
         let isLetter: UInt8 = (digit | 0x20) &- 0x61 < 6 ? 1 : 0
         return 1 ^ (isNumber | isLetter)

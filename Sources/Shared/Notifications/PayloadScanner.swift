@@ -11,12 +11,12 @@ struct PayloadScanner {
     private let maximumDepth: Int
     /// Whether the value being read belongs to the outermost key `aps`.
     private var isInAPS = false
-    private var key = Key.other
+    private var member = Member.other
 
     private enum Expected { case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd, nothing }
 
-    /// The keys that matter to the service.
-    private enum Key { case other, aps, alert, badge, sound, contentAvailable }
+    /// The members that matter to the service.
+    private enum Member { case other, aps, alert, badge, sound, contentAvailable }
 
     /// - Parameter maximumDepth: how many levels there may be; 128 at most.
     init(maximumDepth: Int = Payload.maximumDepth) { self.maximumDepth = maximumDepth }
@@ -84,7 +84,7 @@ struct PayloadScanner {
         guard depth > 0 else { return .notADictionary }
         guard let text = JSONText.skipString(body, &index) else { return .malformed(offset: index) }
         if isKey {
-            key = depth == 1 || (depth == 2 && isInAPS) ? Self.key(body, text) : .other
+            member = depth == 1 || (depth == 2 && isInAPS) ? Self.member(body, text) : .other
             next = .colon
         } else {
             recordValue(isOn: false, isNull: false, isDictionary: false)
@@ -103,7 +103,7 @@ struct PayloadScanner {
         }
         guard depth > 0 else { return .notADictionary }
         recordValue(
-            isOn: key == .contentAvailable && Self.isOn(body.extracting(start..<index)),
+            isOn: member == .contentAvailable && Self.isOn(body.extracting(start..<index)),
             isNull: body[start] == UInt8(ascii: "n"),
             isDictionary: false,
         )
@@ -120,11 +120,11 @@ struct PayloadScanner {
     /// ``JSONValue``.
     private mutating func recordValue(isOn: Bool, isNull: Bool, isDictionary: Bool) {
         guard self.isDictionary else { return }
-        if depth == 1, key == .aps {
+        if depth == 1, member == .aps {
             isInAPS = isDictionary
             contents = isDictionary ? .aps : []
         } else if depth == 2, isInAPS {
-            switch key {
+            switch member {
             case .alert: note(.alert, !isNull)
             case .badge: note(.badge, !isNull)
             case .sound: note(.sound, !isNull)
@@ -138,7 +138,7 @@ struct PayloadScanner {
         if isPresent { contents.insert(content) } else { contents.remove(content) }
     }
 
-    private static func key(_ body: Span<UInt8>, _ text: Range<Int>) -> Key {
+    private static func member(_ body: Span<UInt8>, _ text: Range<Int>) -> Member {
         if matches(body, text, "aps") { return .aps }
         if matches(body, text, "alert") { return .alert }
         if matches(body, text, "badge") { return .badge }

@@ -34,7 +34,7 @@ package final class FileSecrets: Secrets {
         guard mode == Files.privateFolder || fchmod(folder.number, Files.privateFolder) == 0 else {
             throw Files.error("protect", path)
         }
-        let names = Set(try Files.names(in: path).compactMap(SecretName.init(rawValue:)))
+        let names = Set(try Files.fileNames(inFolder: path).compactMap(SecretName.init(rawValue:)))
         var exposed = mode & ~Files.privateFolder == 0 ? [] : [path]
         for file in names.map({ path + "/" + $0.rawValue }).sorted() where try Self.close(file) { exposed.append(file) }
         self.exposed = exposed
@@ -54,7 +54,7 @@ package final class FileSecrets: Secrets {
     /// The names of the secrets that are there now.
     package var present: Set<SecretName> { known.all }
 
-    package func names() -> AsyncStream<SecretName> { known.stream() }
+    package func nameStream() -> AsyncStream<SecretName> { known.stream() }
 
     /// Always false, because only one process uses the folder.
     package var isShared: Bool { false }

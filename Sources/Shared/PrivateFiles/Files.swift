@@ -128,7 +128,7 @@ package enum Files {
     }
 
     /// The names of the files in a folder.
-    package static func names(in path: String) throws(StoreError) -> [String] {
+    package static func fileNames(inFolder path: String) throws(StoreError) -> [String] {
         guard let folder = opendir(path) else { throw error("read", path) }
         defer { closedir(folder) }
         var names: [String] = []

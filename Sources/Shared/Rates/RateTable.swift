@@ -19,7 +19,7 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
     /// - Parameter now: the time in nanoseconds, of the same clock in all calls.
     @inlinable
     public mutating func admits(_ key: Key, at now: UInt64, weight: UInt64 = 1) -> Bool {
-        guard !rate.isOff else { return true }
+        guard !rate.isUnlimited else { return true }
         let isWithin = buckets[key, default: RateBucket()].admits(rate, at: now, weight: weight)
         if buckets.count >= sweepAt {
             buckets = buckets.filter { !$0.value.isEmpty(at: now) }

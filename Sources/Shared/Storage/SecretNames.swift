@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The names of the existing secrets and the listeners for new ones. Stores implement ``Secrets/names()`` with it.
+/// The names of the existing secrets and the listeners for new ones. Stores implement ``Secrets/nameStream()`` with it.
 package final class SecretNames: Sendable {
     private struct State {
         var names: Set<SecretName>

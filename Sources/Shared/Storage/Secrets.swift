@@ -9,7 +9,7 @@ package protocol Secrets: Sendable {
 
     /// Returns a stream of the names of all secrets, and then of each that any node adds. A node that is cut off
     /// gets them later.
-    func names() -> AsyncStream<SecretName>
+    func nameStream() -> AsyncStream<SecretName>
 
     /// Whether another node may add secrets too. If so, a secret that is unknown here may exist, and the store has
     /// to be asked.

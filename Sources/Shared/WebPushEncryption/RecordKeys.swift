@@ -24,7 +24,7 @@ struct RecordKeys {
             .withUnsafeBytes { Array($0) }
     }
 
-    /// The nonce with the record's number in its last eight bytes.
+    /// The nonce of one record: the record's number is XORed into the last eight bytes (RFC 8188, 2.3).
     private func nonce(of number: UInt64) throws(WebPushEncryptionError) -> AES.GCM.Nonce {
         var bytes = nonce
         for index in 0..<8 {

@@ -50,7 +50,8 @@ extension SQLGrantStore {
         let (table, unused) = (UsedGrantInvitation.table, GrantInvitation.table)
         let condition: SQLStatement = "WHERE digest = \(digest) AND expires > \(moment.column)"
         return try await database.write { transaction in
-            // In PostgreSQL this locks the row. Of several nodes one gets it, and the others find it below.
+            // In PostgreSQL this locks the row. If several nodes use an invitation at once, one node removes it here, and
+            // the others find it below, among the used ones.
             let taken = try transaction.rows("DELETE FROM grant_invitation \(condition) RETURNING \(unused.list)") {
                 try unused.row($0)
             }

@@ -10,7 +10,8 @@ extension PostgresStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
     package var isCurrent: Bool {
-        lease.withLock { $0.refusal == nil } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
+        lease.withLock { $0.refusal == nil }
+            && lastHeard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
     }
 
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
@@ -91,7 +92,7 @@ extension PostgresStore: Accounts {
         do throws(PostgresError) {
             try await renewLease()
             // A page at each poll, so that a large node does not delay the lease and the accounts.
-            if isTimeToSweep(), try await removeGoneNodes() { swept.withLock { $0 -= Self.sweepInterval } }
+            if isTimeToSweep(), try await removeGoneNodes() { lastSweep.withLock { $0 -= Self.sweepInterval } }
             let version = try await reader.execute("SELECT version FROM carillon.accounts").first?.integer(0)
             guard let version, let present = UInt64(exactly: version) else { return }
             if present > accounts.current.version {
@@ -105,7 +106,7 @@ extension PostgresStore: Accounts {
             return
         }
         guard (try? await sealed.findNew()) != nil else { return }
-        heard.withLock { $0 = max($0, start) }
+        lastHeard.withLock { $0 = max($0, start) }
     }
 
     /// How often a node looks for lost nodes, unless it has just found more than a page.
@@ -113,9 +114,9 @@ extension PostgresStore: Accounts {
 
     /// Whether it is time to look for lost nodes again.
     private func isTimeToSweep() -> Bool {
-        swept.withLock { swept in
-            guard swept.duration(to: .now) >= Self.sweepInterval else { return false }
-            swept = .now
+        lastSweep.withLock { last in
+            guard last.duration(to: .now) >= Self.sweepInterval else { return false }
+            last = .now
             return true
         }
     }

@@ -87,7 +87,7 @@ extension PostgresStore: DeviceHolds {
     }
 
     package func drainAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
-        let repeated = removing.withLock { $0 }
+        let repeated = announcementsInRemoval.withLock { $0 }
         let page: Set<Announcement>
         if repeated.isEmpty {
             // Announcements that are not committed yet are read the next time.
@@ -97,12 +97,12 @@ extension PostgresStore: DeviceHolds {
                         "SELECT device, environment, app, epoch FROM carillon.announcement WHERE node = $1 LIMIT $2",
                         [.bytes(configuration.node.identity), .integer(Int64(clamping: limit))])))
             guard !page.isEmpty else { return [] }
-            removing.withLock { $0 = page }
+            announcementsInRemoval.withLock { $0 = page }
         } else {
             page = repeated
         }
         let removed = try await remove(page)
-        removing.withLock { $0 = [] }
+        announcementsInRemoval.withLock { $0 = [] }
         // The first removal may have been executed without an answer.
         return removed + repeated.subtracting(removed)
     }

@@ -188,7 +188,7 @@ extension PostgresStore {
     func renewLease() async throws(PostgresError) {
         let now = ContinuousClock.now
         let present = lease.withLock { $0 }
-        let isUrgent = present.refusal != nil || wasStopped || unconfirmed.withLock { $0 != nil }
+        let isUrgent = present.refusal != nil || wasStopped || confirmationError.withLock { $0 != nil }
         guard isUrgent || present.renewed.duration(to: now) >= configuration.leaseRenewal else { return }
         if present.refusal == nil, !present.hasRunOut(at: now) {
             let renewal = PostgresStatement(
@@ -222,7 +222,7 @@ extension PostgresStore {
             if isNewTerm { lease.term += 1 }
         }
         pulse.withLock { $0.renewed(at: now) }
-        unconfirmed.withLock { $0 = nil }
+        confirmationError.withLock { $0 = nil }
     }
 
     /// Ends the lease, so that another machine can take the name at once.

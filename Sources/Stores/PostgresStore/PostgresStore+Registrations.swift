@@ -5,11 +5,13 @@ import PostgresSupport
 package import Storage
 
 extension PostgresStore: Registrations {
-    package func known(_ destination: Destination) -> KnownRegistration? { known.known(destination) }
+    package func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        recentRegistrations.knownRegistration(of: destination)
+    }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         guard !destinations.isEmpty else { return [] }
-        let lookUps = destinations.map { known.begin($0) }
+        let lookUps = destinations.map { recentRegistrations.begin($0) }
         let rows = try await read(
             """
             SELECT item.place, d.generation, d.token_key, d.token_since, d.active, d.changed
@@ -27,7 +29,7 @@ extension PostgresStore: Registrations {
             found[Int(place) - 1] = registration  // fits: an ordinal that the statement made
         }
         for (index, destination) in destinations.enumerated() {
-            known.end(lookUps[index], destination, found[index])
+            recentRegistrations.end(lookUps[index], destination, found[index])
         }
         return found
     }
@@ -62,7 +64,7 @@ extension PostgresStore: Registrations {
         guard let registration = row.registration(1) else {
             throw PostgresError.damaged("a registration").storeError
         }
-        known.set(registration, of: destination)
+        recentRegistrations.set(registration, of: destination)
         return registration
     }
 
@@ -127,7 +129,7 @@ extension PostgresStore: Registrations {
         }
         guard answers.count > 2, let row = answers[2].first else { return nil }
         guard let registration = row.registration(5) else { throw PostgresError.damaged("a registration").storeError }
-        known.set(registration, of: destination)
+        recentRegistrations.set(registration, of: destination)
         let discarded =
             Self.discarded(answers[1]) + [row.endedNotification(.discarded(.unregistered))].compactMap(\.self)
         journal.record(discarded)
@@ -154,7 +156,7 @@ extension PostgresStore: Registrations {
         for index in 0..<renewed.count {
             guard let destination = renewed[index].destination(0), let registration = renewed[index].registration(5)
             else { throw PostgresError.damaged("a registration").storeError }
-            known.set(registration, of: destination)
+            recentRegistrations.set(registration, of: destination)
             if let ended = renewed[index].endedNotification(.discarded(.unregistered)) { discarded.append(ended) }
         }
         journal.record(discarded)
@@ -227,22 +229,24 @@ extension PostgresStore: Registrations {
                     """, [.integer(Int64(clamping: limit))])
             ], on: writers[0])
         guard let removed = answers.first else { return 0 }
-        for index in 0..<removed.count { if let gone = removed[index].destination(0) { known.forget(gone) } }
+        for index in 0..<removed.count {
+            if let gone = removed[index].destination(0) { recentRegistrations.forget(gone) }
+        }
         journal.record(Self.discarded(removed))
         return removed.map { $0.bool(5) == true }.count { $0 }
     }
 
-    /// Changes registrations. They are removed from `known` before the change, and again if it fails, because they
-    /// may have been read and remembered in the meantime.
+    /// Changes registrations. They are removed from `recentRegistrations` before the change, and again if it fails,
+    /// because they may have been read and remembered in the meantime.
     private func change<Value: Sendable>(
         _ destinations: [Destination],
         _ body: () async throws(StoreError) -> Value,
     ) async throws(StoreError) -> Value {
-        for destination in destinations { known.forget(destination) }
+        for destination in destinations { recentRegistrations.forget(destination) }
         do throws(StoreError) {
             return try await body()
         } catch {
-            for destination in destinations { known.forget(destination) }
+            for destination in destinations { recentRegistrations.forget(destination) }
             throw error
         }
     }

@@ -66,10 +66,10 @@ extension PostgresStore {
             let answers = try await executeMeasured((waits ? [Self.lockTimeout] : []) + statements, on: connection)
             rows = answers[answers.count - 2]
             recordWhereabouts(answers[answers.count - 1])
-            unconfirmed.withLock { $0 = nil }
+            confirmationError.withLock { $0 = nil }
         } catch {
-            if error == .postgresDiskFull { full.withLock { $0 = .now } }
-            if error.code == .unknown { unconfirmed.withLock { $0 = error } }
+            if error == .postgresDiskFull { lastDiskFull.withLock { $0 = .now } }
+            if error.code == .unknown { confirmationError.withLock { $0 = error } }
             return Dictionary(uniqueKeysWithValues: chains.map { ($0.destination, .failure(error)) })
         }
         var outcomes = readOutcomes(rows, of: chains)

@@ -142,7 +142,7 @@ extension PostgresStore {
         var left = limit
         for statement in Self.leftovers where left > 0 {
             let values: [PostgresValue] =
-                statement.takesTime
+                statement.hasMoment
                 ? [.integer(Int64(clamping: left)), .integer(moment.column)] : [.integer(Int64(clamping: left))]
             let answers = try await Self.execute([PostgresStatement(statement.sql, values)], on: writers[0])
             left -= Int(clamping: answers.first?.affected ?? 0)
@@ -150,8 +150,9 @@ extension PostgresStore {
         return limit - max(0, left)
     }
 
-    /// Each removes at most `$1` rows, and skips those that another node is removing.
-    private static let leftovers: [(sql: StaticString, takesTime: Bool)] = [
+    /// Each statement removes at most `$1` rows of its table, and skips those that another node is removing. The
+    /// first also removes the broadcasts of its channels, which are not counted. A statement with a moment has it as `$2`.
+    private static let leftovers: [(sql: StaticString, hasMoment: Bool)] = [
         // Channels of deleted apps.
         (
             """

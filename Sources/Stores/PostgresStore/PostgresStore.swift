@@ -23,28 +23,28 @@ package final class PostgresStore: Sendable {
     let accounts: AccountsFeed
     let sealed: SealedSecrets
     let journal: MailboxJournal
-    let known: RecentRegistrations
+    let recentRegistrations: RecentRegistrations
     package let whereabouts = DeviceWhereabouts()
     let maximumFeedbackEntries: Int64
     let configuration: Configuration
     let nextReader = Atomic<Int>(0)
     /// When the accounts were last known to be up to date.
-    let heard: Mutex<ContinuousClock.Instant>
+    let lastHeard: Mutex<ContinuousClock.Instant>
     let lease: Mutex<Lease>
     /// Names this start of the node. If the data folder is copied, two processes may have the same identity.
     let start: [UInt8]
     /// The announcements that are being removed from the store, or may have been removed without an answer.
-    let removing: Mutex<Set<Announcement>> = Mutex([])
+    let announcementsInRemoval: Mutex<Set<Announcement>> = Mutex([])
     /// When this node last looked for lost nodes.
-    let swept = Mutex(ContinuousClock.now)
+    let lastSweep = Mutex(ContinuousClock.now)
     let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
     /// When storing a notification last failed because PostgreSQL's disk was full.
-    let full = Mutex<ContinuousClock.Instant?>(nil)
+    let lastDiskFull = Mutex<ContinuousClock.Instant?>(nil)
     /// How long such a failure counts as trouble. On a full disk PostgreSQL still takes some changes, so one that succeeds
     /// does not mean that there is space again.
-    static let fullMemory = Duration.seconds(5)
+    static let diskFullMemory = Duration.seconds(5)
     /// Why the last change was not confirmed; nil if a later one was. Requests wait as long as this is so.
-    let unconfirmed = Mutex<StoreError?>(nil)
+    let confirmationError = Mutex<StoreError?>(nil)
     /// The clock of the server that is the primary.
     let clock: Mutex<DatabaseClock>
     /// Notices that the process was stopped.
@@ -134,14 +134,14 @@ package final class PostgresStore: Sendable {
         self.sealed = sealed
         secrets = sealed
         accounts = AccountsFeed(snapshot)
-        heard = Mutex(began)
+        lastHeard = Mutex(began)
         lease = Mutex(Lease(renewed: began))
         self.start = start
         clock = Mutex(measured)
         self.position = position
         hasHeardOfChannels = Atomic(position.rawValue > 0)
         self.journal = journal
-        known = RecentRegistrations()
+        recentRegistrations = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
         self.control = control
         writers = (0..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
@@ -149,7 +149,7 @@ package final class PostgresStore: Sendable {
         let database = PostgresDatabase(writers: writers, readers: readers)
         let grants = SQLGrantStore(database)
         (grantStore, handleEndpoints) = (grants, grants)
-        webPushBodies = SQLBodyStore(database)
+        webPushBodies = SQLWebPushBodyStore(database)
     }
 
     /// - Parameter isForReading: whether the connection changes nothing that has to survive a crash.
@@ -265,7 +265,7 @@ package final class PostgresStore: Sendable {
 }
 
 extension PostgresStore: Store {
-    package var knownRegistrations: any KnownRegistrations { known }
+    package var knownRegistrations: any KnownRegistrations { recentRegistrations }
     package var broadcastChannels: any Channels { self }
     package var cluster: (any ClusterPorts)? { self }
 
@@ -285,8 +285,10 @@ extension PostgresStore: Store {
         }
         // It may have been renewed while the server answered.
         if lease.withLock({ $0.hasRunOut(at: .now) }) { return .leaseHasRunOut }
-        if let trouble = unconfirmed.withLock(\.self) { return trouble }
-        if let failed = full.withLock(\.self), failed.duration(to: .now) < Self.fullMemory { return .postgresDiskFull }
+        if let trouble = confirmationError.withLock(\.self) { return trouble }
+        if let failed = lastDiskFull.withLock(\.self), failed.duration(to: .now) < Self.diskFullMemory {
+            return .postgresDiskFull
+        }
         return await reading()
     }
 

@@ -33,7 +33,7 @@ final class RecentRegistrations: KnownRegistrations {
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) { self.now = now }
 
-    func known(_ destination: Destination) -> KnownRegistration? {
+    func knownRegistration(of destination: Destination) -> KnownRegistration? {
         let now = now()
         return shard(destination).value.withLock { shard in
             guard let entry = shard.entries[destination] else { return nil }

@@ -24,7 +24,7 @@ final class SealedSecrets: Secrets {
     /// The names of the secrets that were there when the store was last asked.
     var present: Set<SecretName> { known.all }
 
-    func names() -> AsyncStream<SecretName> { known.stream() }
+    func nameStream() -> AsyncStream<SecretName> { known.stream() }
 
     func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? { try await read(name.rawValue) }
 

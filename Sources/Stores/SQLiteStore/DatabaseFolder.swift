@@ -122,7 +122,7 @@ final class DatabaseFolder: Sendable {
         return StoreError(error.code, "\(databasePath): \(error.cause)")
     }
 
-    var newer: StoreError {
+    var newerVersionError: StoreError {
         StoreError(
             .unreadable,
             "\(databasePath) was made by a newer version of Carillon: start that version, or choose another folder.",

@@ -47,7 +47,7 @@ enum DatabaseOpening {
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
-        guard let pool else { throw folder.newer }
+        guard let pool else { throw folder.newerVersionError }
         return pool
     }
 

@@ -8,7 +8,7 @@ final class MemorySecrets: Secrets {
 
     var isShared: Bool { false }
 
-    func names() -> AsyncStream<SecretName> { known.stream() }
+    func nameStream() -> AsyncStream<SecretName> { known.stream() }
 
     func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? { values.withLock { $0[name] } }
 

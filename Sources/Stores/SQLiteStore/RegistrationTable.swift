@@ -30,12 +30,12 @@ final class RegistrationTable: KnownRegistrations {
         return shard(hash).value.withLock { $0.registration(of: destination, hash: hash) }
     }
 
-    func known(_ destination: Destination) -> KnownRegistration? {
+    func knownRegistration(of destination: Destination) -> KnownRegistration? {
         self[destination].map(KnownRegistration.registered) ?? .neverRegistered
     }
 
-    func known(_ destinations: [Destination]) -> [KnownRegistration?] {
-        guard destinations.count > 1 else { return destinations.map { known($0) } }
+    func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?] {
+        guard destinations.count > 1 else { return destinations.map { knownRegistration(of: $0) } }
         let hashes = destinations.map { Self.hash($0.deviceKey) }
         var found = [KnownRegistration?](repeating: .neverRegistered, count: destinations.count)
         // Look up shard by shard, because each lock makes the processor wait for its earlier reads.

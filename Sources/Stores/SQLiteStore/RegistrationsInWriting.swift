@@ -28,7 +28,7 @@ final class RegistrationsInWriting: Sendable {
 
     /// The registrations of several destinations, in their order.
     func registrations(of destinations: [Destination]) -> [Registration?] {
-        let committed = table.known(destinations)
+        let committed = table.knownRegistration(ofEach: destinations)
         return changed.withLock { changed in
             guard !changed.isEmpty else { return committed.map { $0?.registration } }
             return destinations.indices.map { changed[destinations[$0]] ?? committed[$0]?.registration }

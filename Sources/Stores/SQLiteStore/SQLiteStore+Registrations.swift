@@ -5,9 +5,13 @@ import SQLiteSupport
 package import Storage
 
 extension SQLiteStore: Registrations {
-    package func known(_ destination: Destination) -> KnownRegistration? { registrations.known(destination) }
+    package func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        registrations.knownRegistration(of: destination)
+    }
 
-    package func known(_ destinations: [Destination]) -> [KnownRegistration?] { registrations.known(destinations) }
+    package func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?] {
+        registrations.knownRegistration(ofEach: destinations)
+    }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         destinations.map { registrations[$0] }

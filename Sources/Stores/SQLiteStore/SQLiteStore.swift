@@ -178,7 +178,7 @@ package final class SQLiteStore: Sendable {
         let grants = SQLGrantStore(database)
         grantStore = CachedGrantStore(grants)
         handleEndpoints = grants
-        webPushBodies = SQLBodyStore(database)
+        webPushBodies = SQLWebPushBodyStore(database)
     }
 
     /// Reads on a connection for readers.

@@ -36,11 +36,11 @@ package enum JournalLimits {
 
     /// When a wait times out, the number of similar requests that the answer lists, and of failed connections. A person
     /// does not read more.
-    package static let nearest = 5
+    package static let maximumNearest = 5
 
     /// The largest number of requests in a sample's batch, of which there are four a second. A person cannot read
     /// more, and a browser draws them without effort.
-    package static let sampled = 50
+    package static let maximumSampled = 50
 
     /// The number of shown requests whose later changes a sample still reports: as many as the console's list keeps.
     static let sampleMemory = 10_000

@@ -44,7 +44,7 @@ package final class JournalSample: Sendable {
             }
             if number > state.newest {
                 state.newest = number
-                guard state.order.count < JournalLimits.sampled else {
+                guard state.order.count < JournalLimits.maximumSampled else {
                     state.leftOut += 1
                     return
                 }
@@ -62,7 +62,7 @@ package final class JournalSample: Sendable {
     package func nextBatch() -> Batch {
         state.withLock { state in
             var batch = Batch()
-            while batch.entries.count < JournalLimits.sampled, let number = state.order.popFirst() {
+            while batch.entries.count < JournalLimits.maximumSampled, let number = state.order.popFirst() {
                 if let entry = state.waiting.removeValue(forKey: number) { batch.entries.append(entry) }
             }
             batch.leftOut = state.leftOut

@@ -53,6 +53,9 @@ struct JournalState {
         }
     }
 
+    /// The number of waits and streams that have begun and not ended.
+    var watcherCount: Int { watchers.count }
+
     var isOn: Bool { keep > 0 }
     var count: Int { entries.count }
 
@@ -144,7 +147,7 @@ struct JournalState {
 
     /// Removes the entries that match.
     /// - Returns: the number of removed entries.
-    mutating func remove(_ match: RequestMatch, _ examined: ExaminedMatch) -> Int {
+    mutating func remove(_ match: RequestMatch, _ examined: PayloadMatchCache) -> Int {
         unused.removeAll { match.matches($0) }
         unprocessed.removeAll { match.matches($0) }
         handshakes.remove(match)
@@ -207,7 +210,7 @@ extension JournalState {
     /// Adds a watcher, and gives it the existing entries at once.
     /// - Parameter examined: the watcher's match, after the payloads of the existing entries were compared.
     /// - Returns: the watcher's name, for removing it.
-    mutating func add(_ watcher: Watcher, _ examined: ExaminedMatch) -> UInt64 {
+    mutating func add(_ watcher: Watcher, _ examined: PayloadMatchCache) -> UInt64 {
         lastWatcher += 1
         var watcher = watcher
         if !watcher.changes {

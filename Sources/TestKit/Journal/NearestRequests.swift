@@ -18,10 +18,10 @@ struct NearestRequests {
         let differs = match.differences(from: entry.facts)
         // A request of another team says least: it may be that of a test that runs at the same time.
         let isOtherTeams = match.team != nil && entry.facts.team != nil && entry.facts.team != match.team
-        let distance = differs.count + (isOtherTeams ? RequestMatch.Key.allCases.count : 0)
+        let distance = differs.count + (isOtherTeams ? RequestMatch.Member.allCases.count : 0)
         let place = best.firstIndex { $0.distance >= distance } ?? best.count
-        guard place < JournalLimits.nearest else { return }
+        guard place < JournalLimits.maximumNearest else { return }
         best.insert(((entry, differs), distance), at: place)
-        if best.count > JournalLimits.nearest { best.removeLast() }
+        if best.count > JournalLimits.maximumNearest { best.removeLast() }
     }
 }

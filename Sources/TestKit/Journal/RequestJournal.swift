@@ -36,6 +36,9 @@ package final class RequestJournal: Sendable {
     /// The number of the newest request or failed connection; 0 if there was none.
     package var newest: UInt64 { state.withLock { $0.lastNumber } }
 
+    /// The number of waits and streams that have begun and not ended.
+    var watcherCount: Int { state.withLock { $0.watcherCount } }
+
     /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         var found: [JournalEntry] = []
@@ -64,8 +67,8 @@ package final class RequestJournal: Sendable {
     }
 
     /// Compares the payloads of the present entries. Those that come after it are compared under the lock; there are few.
-    private func examine(_ match: RequestMatch) -> ExaminedMatch {
-        var examined = ExaminedMatch(match)
+    private func examine(_ match: RequestMatch) -> PayloadMatchCache {
+        var examined = PayloadMatchCache(match)
         guard examined.comparesPayloads else { return examined }
         readEntries { entry in
             examined.examine(entry.facts)
@@ -296,7 +299,7 @@ extension RequestJournal {
             if entry.facts.failedHandshake == nil || match.outcome == .failed { nearest.add(entry) }
             if entry.facts.failedHandshake != nil, entry.rule == nil {
                 failed.append(entry)
-                if failed.count > JournalLimits.nearest { failed.removeFirst() }
+                if failed.count > JournalLimits.maximumNearest { failed.removeFirst() }
             }
             return true
         }
@@ -331,7 +334,7 @@ extension RequestJournal {
             if case .dropped = continuation.yield(entry) { finish() }
         }
         // A reader of changes gets no existing requests.
-        let examined = changes ? ExaminedMatch(match) : examine(match)
+        let examined = changes ? PayloadMatchCache(match) : examine(match)
         let name = state.withLock { state in
             let name = state.add(
                 JournalState.Watcher(
@@ -363,7 +366,7 @@ extension RequestJournal {
             let name = state.add(
                 JournalState.Watcher(
                     match: match, onEntry: { sample.add($0) }, changes: true, count: 0, onCount: {}, onEnd: ended),
-                ExaminedMatch(match))
+                PayloadMatchCache(match))
             return (sample, { [weak self] in self?.remove(name) })
         }
     }

@@ -54,7 +54,7 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
 
     /// The keys that the match of a rule with this fault may have, if the fault happens to a connection before there is a request; nil if
     /// it is about requests. The sender is not known then, so `team` is not among them.
-    package var connectionKeys: [RequestMatch.Key]? {
+    package var connectionKeys: [RequestMatch.Member]? {
         switch self {
         case .refuse: [.environment, .protocol]
         case .certificate, .tls, .handshake: [.serverName, .environment, .protocol]

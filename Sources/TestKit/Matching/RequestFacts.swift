@@ -47,7 +47,7 @@ package struct RequestFacts: Sendable {
     package var reason: String?
     package var outcome: RequestOutcome
     /// The purpose of the device token, if it is one of Live Activities and the headers passed their checks.
-    package var activityToken: ActivityToken?
+    package var activityToken: ActivityTokenKind?
     /// What the service did not know and accepted nevertheless (`carillon serve --accept any`).
     package var unknown: Set<Unknown> = []
     /// What the client does in HTTP/2 against the Guide.
@@ -101,8 +101,8 @@ package struct RequestFacts: Sendable {
         case deviceToken
     }
 
-    /// The device tokens of Live Activities, which are easily mixed up.
-    package enum ActivityToken: String, Sendable, Hashable {
+    /// The kinds of device tokens of Live Activities, which are easily mixed up.
+    package enum ActivityTokenKind: String, Sendable, Hashable {
         /// The one of the app's service, which starts Live Activities.
         case start
         /// A Live Activity's own, which updates it.

@@ -21,7 +21,7 @@ extension RequestMatch {
     /// - Throws: if a key is unknown, or if no request can have the value.
     package init(_ value: JSONValue, at pointer: String = "") throws(MatchError) {
         let reader = try JSONReader<MatchError>(
-            value, at: pointer, keys: Key.allCases.map(\.rawValue), nullIsMissing: false)
+            value, at: pointer, keys: Member.allCases.map(\.rawValue), nullIsMissing: false)
         team = try reader.text(.team, AccountIDs.form, TeamID.init(rawValue:))
         topic = try reader.text(.topic)
         token = try reader.text(.token, "hexadecimal digits", Self.token)
@@ -56,10 +56,10 @@ extension RequestMatch {
 
 // Reads the keys of a match, each with its own rule.
 extension JSONReader where Fault == MatchError {
-    fileprivate func text(_ key: RequestMatch.Key) throws(MatchError) -> String? { try text(key.rawValue) }
+    fileprivate func text(_ key: RequestMatch.Member) throws(MatchError) -> String? { try text(key.rawValue) }
 
     fileprivate func text<Value>(
-        _ key: RequestMatch.Key,
+        _ key: RequestMatch.Member,
         _ name: String,
         _ make: (String) -> Value?,
     ) throws(MatchError) -> Value? {
@@ -70,17 +70,17 @@ extension JSONReader where Fault == MatchError {
     }
 
     fileprivate func choice<Value: RawRepresentable<String> & CaseIterable>(
-        _ key: RequestMatch.Key
+        _ key: RequestMatch.Member
     ) throws(MatchError) -> Value? {
         let choices = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return try text(key, "one of \(choices)", Value.init(rawValue:))
     }
 
-    fileprivate func integer(_ key: RequestMatch.Key, _ range: ClosedRange<Int64>) throws(MatchError) -> Int64? {
+    fileprivate func integer(_ key: RequestMatch.Member, _ range: ClosedRange<Int64>) throws(MatchError) -> Int64? {
         try integer(key.rawValue, range)
     }
 
-    fileprivate func object(_ key: RequestMatch.Key) throws(MatchError) -> JSONValue? {
+    fileprivate func object(_ key: RequestMatch.Member) throws(MatchError) -> JSONValue? {
         guard let value = members[key.rawValue] else { return nil }
         guard case .object = value else { throw wrongType(key.rawValue, value, "an object") }
         return value

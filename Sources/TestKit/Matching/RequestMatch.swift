@@ -66,8 +66,8 @@ package struct RequestMatch: Sendable {
     /// The keys in which the request differs from the match; empty if it matches.
     package func differences(from facts: RequestFacts) -> [String] {
         var keys: [String] = []
-        func compare(_ key: Key, _ isDifferent: Bool) {
-            if isDifferent { keys.append(key.rawValue) }
+        func compare(_ member: Member, _ isDifferent: Bool) {
+            if isDifferent { keys.append(member.rawValue) }
         }
         compare(.team, team != nil && facts.team != team)
         compare(.topic, topic.map { !facts.topic.isSame(as: $0) } ?? false)
@@ -96,8 +96,8 @@ package struct RequestMatch: Sendable {
         return facts.payload.map(payload.matches) ?? false
     }
 
-    /// The keys of the document.
-    package enum Key: String, CaseIterable {
+    /// The members of the document.
+    package enum Member: String, CaseIterable {
         case team
         case topic
         case token

@@ -32,7 +32,7 @@ package protocol RequestObserver: Sendable {
     func decided(_ facts: RequestFacts) -> RequestDecision
 
     /// Called when a rehearsal's rule fires for a request.
-    func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault)
+    func ruleFired(_ number: UInt64, rule: String, _ fault: RequestFault)
 
     /// Called when the answer of a request was written.
     func answered(_ number: UInt64, _ answer: RequestAnswer)
@@ -60,7 +60,7 @@ extension RequestObserver {
     package func connecting(_ connection: inout ConnectionFacts) {}
     package func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult) {}
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
-    package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
+    package func ruleFired(_ number: UInt64, rule: String, _ fault: RequestFault) {}
     package func connectionUnused(_ connection: UnusedConnection) {}
     package func unprocessed(_ requests: UnprocessedRequests) {}
     package func ended(_ number: UInt64, as outcome: RequestOutcome) {}

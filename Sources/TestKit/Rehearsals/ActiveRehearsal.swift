@@ -90,13 +90,13 @@ package struct ActiveRehearsal: Sendable {
     private mutating func count(_ index: Int, age: Duration, mayFire: Bool) -> UInt64? {
         counts[index].matched &+= 1
         let number = counts[index].matched
-        guard mayFire, fires(rehearsal.rules[index].condition, index, number, age) else { return nil }
+        guard mayFire, fires(rehearsal.rules[index].selection, index, number, age) else { return nil }
         counts[index].fired &+= 1
         return number
     }
 
-    private func fires(_ condition: Rehearsal.Condition, _ rule: Int, _ number: UInt64, _ age: Duration) -> Bool {
-        switch condition {
+    private func fires(_ selection: Rehearsal.Selection, _ rule: Int, _ number: UInt64, _ age: Duration) -> Bool {
+        switch selection {
         case .always: true
         case .share(let share): chance(rule, number, .firing) < share
         case .first(let count): number <= count

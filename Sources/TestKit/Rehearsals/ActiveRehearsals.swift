@@ -47,7 +47,7 @@ package struct ActiveRehearsals: Sendable {
         lastNumber += 1
         let id = "r\(lastNumber)"
         entries.append(Entry(id: id, rehearsal: ActiveRehearsal(rehearsal), began: now, time: time))
-        while entries.count(where: { !$0.isActive(at: now) }) > RehearsalLimits.ended,
+        while entries.count(where: { !$0.isActive(at: now) }) > RehearsalLimits.maximumEnded,
             let index = entries.firstIndex(where: { !$0.isActive(at: now) })
         {
             entries.remove(at: index)

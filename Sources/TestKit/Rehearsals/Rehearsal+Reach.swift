@@ -38,7 +38,7 @@ extension Rehearsal.Rule {
 
     /// Rejects matches on what a binary notification does not have: headers, and an identifier chosen by the provider.
     private func checkBinaryReach(_ place: String) throws(MatchError) {
-        let missing: [(RequestMatch.Key, Bool)] = [
+        let missing: [(RequestMatch.Member, Bool)] = [
             (.pushType, match.pushType != nil), (.collapseID, match.collapseID != nil),
             (.apnsID, match.apnsID != nil), (.reason, match.reason != nil),
         ]
@@ -56,10 +56,10 @@ extension Rehearsal.Rule {
     /// Rejects matches on what a message of Web Push does not have, and on its names where the fault is for no such message.
     private func checkWebPushReach(_ place: String, _ interfaces: [ProviderInterface]) throws(MatchError) {
         guard interfaces.contains(.webPush) else {
-            let key: RequestMatch.Key = match.subscription != nil ? .subscription : .text
+            let key: RequestMatch.Member = match.subscription != nil ? .subscription : .text
             throw MatchError("\(place)/\(key.rawValue)", "Only a message of Web Push has it (protocol webpush).")
         }
-        let missing: [(RequestMatch.Key, Bool)] = [
+        let missing: [(RequestMatch.Member, Bool)] = [
             (.token, match.token != nil), (.channel, match.channel != nil), (.apnsID, match.apnsID != nil),
             (.reason, match.reason != nil), (.payload, match.payload != nil), (.serverName, match.serverName != nil),
         ]
@@ -90,7 +90,7 @@ extension Rehearsal.Rule {
 
     private static func fault(
         _ place: String,
-        _ key: RequestMatch.Key,
+        _ key: RequestMatch.Member,
         oneOf allowed: [String],
         _ cause: String,
     ) -> MatchError {

@@ -38,9 +38,9 @@ extension Rehearsal.Rule {
                 reader.place("match") + "/environment",
                 "Rehearsals exist in the development environment only; the value has to be development.")
         }
-        condition =
+        selection =
             try reader.members["when"].map { value throws(MatchError) in
-                try Rehearsal.Condition(value, at: reader.place("when"))
+                try Rehearsal.Selection(value, at: reader.place("when"))
             } ?? .always
         fault = try Rehearsal.Fault(try reader.required("fault"), at: reader.place("fault"))
         try checkMatch(reader)
@@ -70,7 +70,7 @@ extension Rehearsal.Rule {
     }
 }
 
-extension Rehearsal.Condition {
+extension Rehearsal.Selection {
     private enum Name: String, CaseIterable {
         case share
         case first

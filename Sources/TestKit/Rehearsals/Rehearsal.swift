@@ -15,17 +15,17 @@ package struct Rehearsal: Sendable {
         self.rules = rules
     }
 
-    /// One fault, and the condition under which it fires.
+    /// One fault, and the selection of the requests for which it fires.
     package struct Rule: Sendable {
         package var name: String
         package var match: RequestMatch
-        package var condition: Condition
+        package var selection: Selection
         package var fault: Fault
 
-        package init(name: String, match: RequestMatch, condition: Condition = .always, fault: Fault) {
+        package init(name: String, match: RequestMatch, selection: Selection = .always, fault: Fault) {
             self.name = name
             self.match = match
-            self.condition = condition
+            self.selection = selection
             self.fault = fault
         }
 
@@ -46,7 +46,7 @@ package struct Rehearsal: Sendable {
     }
 
     /// Selects the matching requests for which the rule fires. Each rule counts its matching requests from 1.
-    package enum Condition: Sendable, Hashable {
+    package enum Selection: Sendable, Hashable {
         case always
         /// This share of the requests, chosen at random.
         case share(Double)
@@ -89,7 +89,7 @@ extension Rehearsal.Fault {
     }
 
     /// The keys that the match may have if the fault is about new connections; nil if it is about requests.
-    var connectionKeys: [RequestMatch.Key]? { name.connectionKeys }
+    var connectionKeys: [RequestMatch.Member]? { name.connectionKeys }
 
     /// The interfaces on which the fault is possible.
     var interfaces: [ProviderInterface] { name.row.interfaces }

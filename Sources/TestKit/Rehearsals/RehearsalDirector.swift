@@ -104,7 +104,7 @@ package final class RehearsalDirector: RequestObserver {
         // The time of the last active rehearsal is over.
         if !isActive { setWatching() }
         guard let firing else { return decision }
-        next.rehearsed(decision.number, rule: firing.rule, firing.fault)
+        next.ruleFired(decision.number, rule: firing.rule, firing.fault)
         return .misbehave(number: decision.number, firing.fault)
     }
 

@@ -9,7 +9,7 @@ package enum RehearsalLimits {
     /// millisecond more.
     package static let activeForTests = 10_000
     /// The number of ended rehearsals whose counts can still be read: those of tests that end at the same moment.
-    package static let ended = 1000
+    package static let maximumEnded = 1000
     /// The maximum number of rules in a rehearsal. A script that a person can follow has about ten.
     package static let rules = 50
     /// The maximum length of a rule's name, in bytes.
@@ -22,7 +22,7 @@ package enum RehearsalLimits {
     package static let delay = RequestFault.longest
     /// The largest number of times that one notification may be delivered.
     package static let duplicates = 100
-    /// The greatest number in a condition, and the greatest number of requests before a GOAWAY.
+    /// The greatest number in a selection, and the greatest number of requests before a GOAWAY.
     package static let count: Int64 = 1_000_000_000
     /// The greatest number of concurrent streams. The service itself never allows more.
     package static let concurrentStreams: Int64 = 1000

@@ -14,12 +14,12 @@ package struct SeenRegistrations: Registrations {
         self.devices = devices
     }
 
-    package func known(_ destination: Destination) -> KnownRegistration? {
-        completed(store.known(destination), destination)
+    package func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        completed(store.knownRegistration(of: destination), destination)
     }
 
-    package func known(_ destinations: [Destination]) -> [KnownRegistration?] {
-        zip(store.known(destinations), destinations).map(completed)
+    package func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?] {
+        zip(store.knownRegistration(ofEach: destinations), destinations).map(completed)
     }
 
     private func completed(_ known: KnownRegistration?, _ destination: Destination) -> KnownRegistration? {

@@ -6,7 +6,7 @@ package enum VirtualDeviceLimits {
 
     /// The number of devices that are made of device tokens at their first use. If there are more, the oldest is
     /// forgotten, and is made again when its token is used again. Each takes some 1.5 KB, all of them 75 MB.
-    package static let seen = 50_000
+    package static let maximumSeen = 50_000
 
     /// The number of apps on one device. Each is a registration in the store.
     package static let apps = 100

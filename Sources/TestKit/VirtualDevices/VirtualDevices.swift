@@ -48,7 +48,7 @@ package final class VirtualDevices: Sendable {
         names: NamedTokens,
         clock: ServiceClock,
         tokensByService: Bool = false,
-        seenLimit: Int = VirtualDeviceLimits.seen,
+        seenLimit: Int = VirtualDeviceLimits.maximumSeen,
         remember: @escaping @Sendable (DeviceID) throws -> Void = { _ in },
     ) {
         self.registrations = registrations

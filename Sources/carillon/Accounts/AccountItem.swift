@@ -91,6 +91,6 @@ struct RemoveCommand<Item: RemovableItem>: AsyncParsableCommand {
 }
 
 /// A time of the management API as text for people.
-func shown(_ milliseconds: UInt64) -> String {
+func dateText(milliseconds: UInt64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
 }

@@ -80,7 +80,8 @@ extension ManagementMessages.Administrator: AccountItem {
     var itemName: String { serial }
 
     var line: String {
-        let begin = made.map { "made \(shown($0))" } ?? "not listed when it was made"
-        return "\(serial)  \(begin)  until \(shown(validUntil))" + (revoked.map { "  revoked \(shown($0))" } ?? "")
+        let begin = made.map { "made \(dateText(milliseconds: $0))" } ?? "not listed when it was made"
+        return "\(serial)  \(begin)  until \(dateText(milliseconds: validUntil))"
+            + (revoked.map { "  revoked \(dateText(milliseconds: $0))" } ?? "")
     }
 }

@@ -155,7 +155,8 @@ extension ManagementMessages.Certificate: RemovableItem {
 
     var line: String {
         let environments = environments.joined(separator: ", ")
-        let end = revoked.map { "revoked \(shown($0))" } ?? "until \(shown(validUntil))"
+        let end =
+            revoked.map { "revoked \(dateText(milliseconds: $0))" } ?? "until \(dateText(milliseconds: validUntil))"
         return "\(serial)  \(bundleID)  team \(teamID)  \(environments)  \(end)"
     }
 

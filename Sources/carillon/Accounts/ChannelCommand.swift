@@ -98,6 +98,7 @@ struct ChannelCommand: AsyncParsableCommand {
 extension ManagementMessages.Channel {
     fileprivate var line: String {
         let kept = messageStoragePolicy == 1 ? "keeps the newest broadcast" : "keeps nothing"
-        return "\(channelID)  \(kept)  \(connectedSubscribers) connected subscribers  made \(shown(created))"
+        return
+            "\(channelID)  \(kept)  \(connectedSubscribers) connected subscribers  made \(dateText(milliseconds: created))"
     }
 }

@@ -150,8 +150,8 @@ extension GrantCommand {
 
     private static func line(_ handle: ManagementMessages.GrantHandle) -> String {
         [
-            handle.handle, handle.environment, handle.state, "made \(shown(handle.made))",
-            "registered \(shown(handle.registered))",
+            handle.handle, handle.environment, handle.state, "made \(dateText(milliseconds: handle.made))",
+            "registered \(dateText(milliseconds: handle.registered))",
         ].joined(separator: "  ")
     }
 }

@@ -247,7 +247,7 @@ struct GrantCommand: AsyncParsableCommand {
         func run() async throws {
             let made: ManagementMessages.GrantInvitationMade = try await common.management().ask(
                 .POST, "/v1/grant-invitations", grant.message(nil))
-            common.output.print(made, "\(made.code)  until \(shown(made.expires))")
+            common.output.print(made, "\(made.code)  until \(dateText(milliseconds: made.expires))")
         }
     }
 }
@@ -267,12 +267,12 @@ extension ManagementMessages.Grant: RemovableItem {
     var itemName: String { grant }
 
     var line: String {
-        let state = revoked.map { "revoked \(shown($0))" } ?? (suspended ? "suspended" : "active")
+        let state = revoked.map { "revoked \(dateText(milliseconds: $0))" } ?? (suspended ? "suspended" : "active")
         let answers = sent.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let limited = [
             limits.rate.map { "\($0) a second" }, limits.daily.map { "\($0) a day" },
             limits.payloadBytes.map { "\($0) bytes" }, EncryptedOnlyArgument.shown(limits.encryptedOnly),
-            limits.expires.map { "until \(shown($0))" },
+            limits.expires.map { "until \(dateText(milliseconds: $0))" },
         ].compactMap { $0 }.joined(separator: ", ")
         return [
             grant, name, bundleID, webPush == true ? "web push" : nil, state, limited.isEmpty ? "no limits" : limited,

@@ -26,7 +26,7 @@ extension ManagementMessages.Invitation: RemovableItem {
 
     var itemName: String { id }
 
-    var line: String { "\(id)  \(environment)  until \(shown(expires))" }
+    var line: String { "\(id)  \(environment)  until \(dateText(milliseconds: expires))" }
 
     static func line(_ withdrawn: ManagementMessages.Invitation) -> String {
         "Withdrew the invitation \(withdrawn.id)."

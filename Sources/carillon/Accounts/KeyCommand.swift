@@ -43,7 +43,7 @@ extension ManagementMessages.Key: RemovableItem {
     var line: String {
         let environments = environments.joined(separator: ", ")
         let apps = bundleIDs.map { "only for \($0.joined(separator: ", "))" } ?? "for all apps"
-        let end = revoked.map { "  revoked \(shown($0))" } ?? ""
+        let end = revoked.map { "  revoked \(dateText(milliseconds: $0))" } ?? ""
         return "\(keyID)  team \(teamID)  \(environments)  \(apps)\(end)"
     }
 

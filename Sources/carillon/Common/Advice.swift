@@ -24,7 +24,7 @@ enum Advice {
         return nil
     }
 
-    /// What this machine's clock has to do with a rejection; nil if nothing says that it has.
+    /// What this machine's clock has to do with a rejection; nil if the rejection does not point to the clock.
     static func onClock(_ answer: PushAnswer) -> String? { answer.rejection.clockAdvice }
 
     /// Advice after a rejection whose reason a person may not understand. In production the service gives no

@@ -67,8 +67,8 @@ extension ManagementMessages.Device {
     fileprivate var line: String {
         let connection =
             connected
-            ? "connected" + (since.map { " since \(shown($0))" } ?? "")
-            : "not connected" + (lastSeen.map { ", last seen \(shown($0))" } ?? "")
+            ? "connected" + (since.map { " since \(dateText(milliseconds: $0))" } ?? "")
+            : "not connected" + (lastSeen.map { ", last seen \(dateText(milliseconds: $0))" } ?? "")
         let apps = apps.map { app in
             "\(app.bundleID) \(app.token)" + (app.waiting == 0 ? "" : " (\(app.waiting) waiting)")
         }

@@ -18,11 +18,16 @@ import Testing
     }
 
     /// Waits until an activation code was used up.
-    private func waitForUse(of id: String) async throws {
-        while true {
-            let shown = try await CarillonProcess.current.carillon("device", "invitation", "show", id)
-            if shown.status != 0 { return }
+    private func waitForUse(of id: String) async throws { try await wait(while: try await isUnused(id)) }
+
+    private func isUnused(_ id: String) async throws -> Bool {
+        let shown = try await CarillonProcess.current.carillon("device", "invitation", "show", id)
+        guard shown.status != 0 else { return true }
+        // Any other failure says nothing about the code.
+        guard shown.errors.contains("There is no device invitation \(id)") else {
+            throw UnexpectedOutput(description: shown.errors)
         }
+        return false
     }
 
     private func production(_ folder: String) throws -> [String] {

@@ -14,82 +14,29 @@
         private let own = "/v1/apps/com.example.app"
         private let other = "/v1/apps/com.example.other"
 
-        /// Asks at a socket, and writes a line with the status of each answer. It is the child of whoever has started it.
-        private static let client = """
-            import os, socket, sys, time
-            def ask(path, method, where):
-                try:
-                    connection = socket.socket(socket.AF_UNIX)
-                    connection.connect(path)
-                    connection.sendall(f"{method} {where} HTTP/1.1\\r\\nhost: agent\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n".encode())
-                    answer = b""
-                    while b"\\r\\n" not in answer:
-                        part = connection.recv(4096)
-                        if not part: return "closed"
-                        answer += part
-                    return answer.split()[1].decode()
-                except OSError as error:
-                    return error.__class__.__name__
-            def report(name, sockets):
-                lines = []
-                for kind, path in sockets:
-                    for method, where in [("PUT", "OWN"), ("PUT", "OTHER"), ("GET", "OTHER/events"), ("GET", "/v1/settings")]:
-                        lines.append(f"{name} {kind} {method} {where} {ask(path, method, where)}")
-                folder = sys.argv[1]
-                with open(f"{folder}/{name}.new", "w") as file: file.write("\\n".join(lines))
-                os.rename(f"{folder}/{name}.new", f"{folder}/{name}")
-            sockets = [("all", sys.argv[2]), ("app", os.environ.get("CARILLON_AGENT_SOCKET", "none"))]
-            def wait_for_orphan(parent):
-                while os.getppid() == parent: time.sleep(0.01)
-            report("command", sockets)
-            child = os.fork()
-            if child == 0:
-                report("child", sockets)
-                os._exit(0)
-            os.waitpid(child, 0)
-            # An orphan in the command's session.
-            child = os.fork()
-            if child == 0:
-                middle = os.getpid()
-                if os.fork(): os._exit(0)
-                wait_for_orphan(middle)
-                report("orphan", sockets)
-                os._exit(0)
-            os.waitpid(child, 0)
-            # One with a session of its own.
-            child = os.fork()
-            if child == 0:
-                os.setsid()
-                middle = os.getpid()
-                if os.fork(): os._exit(0)
-                wait_for_orphan(middle)
-                os.setsid()
-                report("daemon", sockets)
-                os._exit(0)
-            os.waitpid(child, 0)
-            # One that goes on when the command has ended.
-            root = os.getpid()
-            if os.fork() == 0:
-                # Until the agent has collected the command.
-                while os.path.exists(f"/proc/{root}"): time.sleep(0.01)
-                report("left", sockets)
-                os._exit(0)
-            while not all(os.path.exists(f"{sys.argv[1]}/{name}") for name in ["orphan", "daemon"]): time.sleep(0.01)
-            """
+        /// Asks at the sockets, and writes a line with the status of each answer, as the command and as processes it starts.
+        private static let client = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Programs/socket_client.py")
 
         private func run(
             _ more: [String], _ body: (_ results: [String: String], AgentProcess) async throws -> Void
         ) async throws {
             let service = try CarillonProcess.current
-            // Another test may have made it.
-            _ = try? await service.createApp("com.example.other", of: try service.developmentKey.teamID)
+            do {
+                try await service.createApp("com.example.other", of: try service.developmentKey.teamID)
+            } catch let error as UnexpectedOutput
+                where error.description.contains("There is an app com.example.other already.")
+            {
+                // Another test of this suite has made it.
+            }
             try await withAgentFolder { folder in
                 let data = folder + "/data"
                 try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
-                let script = Self.client.replacing("OWN", with: own).replacing("OTHER", with: other)
-                try AgentRig.write(script, to: folder + "/client.py")
+                let program = folder + "/client.py"
+                try AgentRig.write(try String(contentsOf: Self.client, encoding: .utf8), to: program)
+                let arguments = [data, folder + "/s", own, other].map { #","\#($0)""# }.joined()
                 try AgentProcess.write(
-                    #"{"bundleID":"com.example.app","exec":["/usr/bin/python3","\#(folder)/client.py","\#(data)","\#(folder)/s"]}"#,
+                    #"{"bundleID":"com.example.app","exec":["/usr/bin/python3","\#(program)"\#(arguments)]}"#,
                     in: folder)
                 try AgentProcess.write(#"{"bundleID":"com.example.other"}"#, in: folder, as: "other")
                 try await AgentProcess.with(folder, more) { agent in

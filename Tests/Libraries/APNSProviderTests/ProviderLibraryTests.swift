@@ -67,7 +67,7 @@ import Testing
 
     @Test func `A thousand notifications at once are all accepted, with one provider token`() async throws {
         try await TestService.run {
-            $0.delivery.requestsPerDeviceToken = Rate.off
+            $0.delivery.requestsPerDeviceToken = Rate.unlimited
         } _: { test in
             try await withClient(test) { client, token in
                 let outcomes = client.send(Pushes(push: Push(try notification(test), to: token), count: 1_000))

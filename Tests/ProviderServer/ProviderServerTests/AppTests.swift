@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import NIOHTTP1
 import Notifications
+import Storage
 import Testing
 
 @testable import ProviderServer
@@ -182,9 +183,10 @@ import Testing
 
     @Test func `A second server on the same folder is refused`() async throws {
         try await TestProvider.run { provider in
-            await #expect(throws: (any Error).self) {
+            let error = await #expect(throws: StoreError.self) {
                 try await TestProvider.run(folder: provider.folder) { _ in }
             }
+            #expect(error?.cause.contains("Another provider server uses \(provider.folder)") == true)
         }
     }
 
@@ -203,12 +205,13 @@ import Testing
 
     @Test func `Without TLS it listens on loopback only`() async throws {
         try await TestProvider.withFolder { folder in
-            await #expect(throws: (any Error).self) {
+            let error = await #expect(throws: ProviderServerError.self) {
                 try await TestProvider.run(folder: folder) {
                     $0.host = "0.0.0.0"
                 } _: { _ in
                 }
             }
+            #expect(error?.code == .invalidSetting && error?.cause.contains("in the clear") == true)
         }
     }
 }

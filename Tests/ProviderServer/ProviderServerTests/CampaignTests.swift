@@ -76,7 +76,7 @@ import Testing
             var id = ""
             try await TestService.run {
                 $0.store = .memory
-                $0.delivery.requestsPerDeviceToken = .off
+                $0.delivery.requestsPerDeviceToken = .unlimited
             } _: { carillon in
                 let (document, tokens) = try await TestShop.makeFixture(carillon, Array(repeating: nil, count: 40))
                 var shop: TestShop?

@@ -131,7 +131,7 @@ import Testing
         let result = Shared<(end: MessageRun.End, requests: Int, outcomes: [KeptOutcome])?>(nil)
         try await TestService.run {
             $0.store = .memory
-            $0.delivery.requestsPerDeviceToken = .off
+            $0.delivery.requestsPerDeviceToken = .unlimited
         } _: { carillon in
             let (document, tokens) = try await Self.makeBoth(carillon, recipients, rules)
             try await Setting.with(document) { known in

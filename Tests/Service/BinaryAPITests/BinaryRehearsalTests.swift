@@ -21,7 +21,7 @@ struct BinaryRehearsalTests {
         let director = RehearsalDirector(next: RequestCounter()) { .zero }
         let observation = RequestObservation(director)
         director.direct(observation)
-        let rule = Rehearsal.Rule(name: "fault", match: RequestMatch(), condition: .first(1), fault: fault)
+        let rule = Rehearsal.Rule(name: "fault", match: RequestMatch(), selection: .first(1), fault: fault)
         #expect(director.begin(Rehearsal(rules: [rule]), time: Timestamp(milliseconds: 0)) != nil)
         try await BinaryRig.run {
             $0.environment = .development

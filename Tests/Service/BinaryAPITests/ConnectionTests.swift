@@ -167,7 +167,7 @@ struct ConnectionTests {
     @Test
     func `Notifications that a client wrote before it closed are delivered`() async throws {
         try await BinaryRig.run {
-            $0.limits.unanswered = 8
+            $0.limits.maximumUnanswered = 8
             $0.delivery.unacknowledgedPerDevice = 2000
         } _: { rig in
             let token = try await rig.register()
@@ -249,7 +249,7 @@ struct ConnectionTests {
     @Test
     func `While the store is slow, a connection has at most its limit of open notifications`() async throws {
         try await BinaryRig.run {
-            $0.limits.unanswered = 4
+            $0.limits.maximumUnanswered = 4
         } _: { rig in
             var tokens: [[UInt8]] = []
             for device in 1...200 as ClosedRange<UInt64> { tokens.append(try await rig.register(device)) }
@@ -264,7 +264,7 @@ struct ConnectionTests {
     func `Answers that come on the connection's own event loop make room too`() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         try await BinaryRig.run {
-            $0.limits.unanswered = 4
+            $0.limits.maximumUnanswered = 4
             $0.group = group
             // Only the device's acknowledgement leads to the answer; nothing is stored before it.
             $0.delivery.acknowledgementGrace = .seconds(3600)

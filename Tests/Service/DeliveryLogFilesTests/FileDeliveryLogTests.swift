@@ -13,7 +13,7 @@ struct FileDeliveryLogTests {
         _ folder: String,
         limits: DeliveryLogLimits = DeliveryLogLimits(),
         clock: SettableClock = SettableClock(),
-        report: @escaping @Sendable (FileDeliveryLog.Report) -> Void = { _ in },
+        report: @escaping @Sendable (FileDeliveryLog.WriteSummary) -> Void = { _ in },
     ) throws -> FileDeliveryLog {
         try FileDeliveryLog(folder: folder, limits: limits, clock: { clock.now }, report: report)
     }

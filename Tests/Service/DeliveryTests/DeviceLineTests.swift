@@ -400,7 +400,7 @@ struct DeviceLineTests {
                 now: moment, after: previous, limits: DeliveryLimits(unacknowledgedPerDevice: 10), power: .low)
             let first = line.newestNumber
             #expect(first > previous)
-            var silents = DeviceLine.Silents(.off)
+            var silents = DeviceLine.Silents(.unlimited)
             _ = line.read([], epoch: first, now: Example.now(moment), silents: &silents)
             for number in 1...3 as ClosedRange<UInt64> {
                 _ = line.offer(Example.offer(number), now: Example.now(moment), silents: &silents)

@@ -169,8 +169,8 @@ final class RegistrationsElsewhere: ForwardingStore {
 
     func release() { releases.record(()) }
 
-    func known(_ destination: Destination) -> KnownRegistration? {
-        knowing.contains(destination) ? outdated ?? memory.known(destination) : nil
+    func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        knowing.contains(destination) ? outdated ?? memory.knownRegistration(of: destination) : nil
     }
 
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Management
 import NIOHTTP1
@@ -58,7 +59,7 @@ struct KeepTests {
                     headers("POST", "/1/acknowledgements"), body: #"{"sendings":[\#(number)]}"#)
                 #expect(answer.status < 300, "\(answer.body)")
             }
-            while try await waiting(test) != 0 { await Task.yield() }
+            try await wait(while: try await waiting(test) != 0)
             await device.close()
         }
     }
@@ -74,7 +75,7 @@ struct KeepTests {
             #expect(try await waiting(test) == 5)
             let lower = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"keep":2}"#)
             #expect(lower.status == 200)
-            while try await waiting(test) != 2 { await Task.yield() }
+            try await wait(while: try await waiting(test) != 2)
             let log = try await test.ask("GET", "/v1/log")
             #expect(log.text.split(separator: "\n").count { $0.contains(#""event":"dropped""#) } == 3)
             for keep in ["0", "1001", "-1", "1.5", "\"2\"", "null"] {

@@ -62,9 +62,10 @@ struct GrantKeyTests {
                 try await test.grant(instance.grant).keys.map(\.kind) == ["provider", "provider", "client", "client"])
             #expect(try await test.ask("DELETE", "\(keys)/\(made.keyID)").status == 200)
             let again = ManagementMessages.NewGrantKey(kind: "provider", publicKey: key.publicKey.pemRepresentation)
-            await #expect(throws: (any Error).self) {
+            let refusal = await #expect(throws: TestService.Refusal.self) {
                 let _: ManagementMessages.GrantKeyMade = try await test.administer("POST", keys, again)
             }
+            #expect(refusal?.status == 409 && refusal?.body.contains("This key was revoked.") == true)
             let own: ManagementMessages.GrantKeyMade = try await test.administer(
                 "POST", keys, ManagementMessages.NewGrantKey(kind: "provider"))
             #expect(own.privateKey?.contains("PRIVATE KEY") == true, "The service makes a key if none is given.")

@@ -90,7 +90,8 @@ struct HandleAgeTests {
             $0.grants.grants = 1
         } _: { test in
             let one = try await test.makeGrant("one")
-            await #expect(throws: (any Error).self) { _ = try await test.makeGrant("two") }
+            let refusal = await #expect(throws: TestService.Refusal.self) { _ = try await test.makeGrant("two") }
+            #expect(refusal?.status == 409 && refusal?.body.contains("limit.grants") == true)
             #expect(try await test.ask("DELETE", "/v1/grants/\(one.grant)").status == 200)
             let two = try await test.makeGrant("two")
             func listed() async throws -> [String] {

@@ -35,8 +35,8 @@ struct LimitSettingsTests {
         var inMemory = Settings()
         inMemory.store = .memory
         inMemory.useLimitsForTests()
-        #expect(inMemory.providerConnects.connects.isOff && inMemory.courierConnects.connects.isOff)
-        #expect(inMemory.managementConnects.connects.isOff && inMemory.managementConnections == 4096)
+        #expect(inMemory.providerConnects.connects.isUnlimited && inMemory.courierConnects.connects.isUnlimited)
+        #expect(inMemory.managementConnects.connects.isUnlimited && inMemory.managementConnections == 4096)
         #expect(inMemory.managementStreams == 2048 && inMemory.activeRehearsals == 10_000)
         // These bound the memory, and stay.
         #expect(inMemory.providerConnects.open == Settings().providerConnects.open)
@@ -51,7 +51,7 @@ struct LimitSettingsTests {
         chosen.useLimitsForTests()
         #expect(chosen.providerConnects.connects == Rate(burst: 7, perSecond: 200))
         #expect(chosen.courierConnects.connects.perSecond == 8 && chosen.managementStreams == 9)
-        #expect(chosen.managementConnects.connects.isOff && chosen.activeRehearsals == 10_000)
+        #expect(chosen.managementConnects.connects.isUnlimited && chosen.activeRehearsals == 10_000)
 
         var lasting = Settings()
         lasting.useLimitsForTests()

@@ -94,7 +94,7 @@ import Testing
             #expect(try await send(rig, instance, handle).status == 410)
             // It is remembered after the answer.
             let path = "/v1/grants/\(instance.grant)/handles?state=ended"
-            while try await !rig.gateway.ask("GET", path).text.contains(handle) {}
+            try await wait(while: try await !rig.gateway.ask("GET", path).text.contains(handle))
             #expect(try await rig.gateway.grant(instance.grant).handles == 0)
             _ = try await rig.gateway.makeHandle(String(repeating: "5b", count: 32), instance.clientKey)
             let again = try await rig.gateway.askForHandle(GatewayRig.token, instance.clientKey)

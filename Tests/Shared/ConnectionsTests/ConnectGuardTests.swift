@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `An address may have so many open`() throws {
-        let limits = ConnectLimits(connects: .off, open: 1)
+        let limits = ConnectLimits(connects: .unlimited, open: 1)
         let guardian = ConnectGuard(Limit("connect-rate"), limits, budget: ConnectionBudget(limit: 10))
         let (one, other) = (try address("192.0.2.1"), try address("192.0.2.2"))
         #expect(guardian.admit(one, at: now) == .admitted)

@@ -111,6 +111,8 @@ import Testing
         _ = try peer.session.request(.post("/"))
         try peer.send(
             WireFrame(type: 5, flags: WireFrame.endHeaders, stream: 1, payload: word(2) + [0x82, 0x84, 0x87]))
+        let over = try #require(peer.recorder.over.first)
+        #expect(over.hasPrefix("PROTOCOL_ERROR") && over.hasSuffix("PUSH_PROMISE came (RFC 9113, 6.6)"), "\(over)")
         #expect(peer.recorder.over.count == 1)
     }
 }

@@ -27,7 +27,7 @@ struct RateBucketTests {
     }
 
     @Test func `A rate of 0 switches the limit off`() {
-        #expect(admissions(.off, at: Array(repeating: 0, count: 1000)).allSatisfy { $0 })
+        #expect(admissions(.unlimited, at: Array(repeating: 0, count: 1000)).allSatisfy { $0 })
     }
 
     @Test func `An event with weight two counts twice`() {

@@ -16,14 +16,19 @@ struct BoundColumnTests {
         #expect(
             columns.parameters()
                 == "$1::bigint[], $2::bytea[], $3::text[], $4::bigint, $5::bytea, $6::text, $7::boolean")
-        #expect(columns.values == columns.map(\.value))
+        #expect(
+            columns.values == [
+                .integers([1, 2]), .byteArrays([nil, [3]]), .texts(["alert", nil]), .integer(4), .bytes([5]),
+                .text("6"),
+                .bool(true),
+            ])
     }
 
-    @Test func `Parameters that are not of columns come before the others`() {
+    @Test func `The number of the first parameter can be chosen`() {
         #expect(columns.prefix(2).map(\.self).parameters(from: 4) == "$4::bigint[], $5::bytea[]")
     }
 
-    @Test func `The text for empty mailboxes is the text for any`() {
+    @Test func `The statement's text does not depend on the number of mailboxes`() {
         let (none, empty) = (MailboxColumns.columns(of: []), MailboxColumns.columns(of: [nil, nil]))
         #expect(none.names == empty.names)
         #expect(none.parameters() == empty.parameters())

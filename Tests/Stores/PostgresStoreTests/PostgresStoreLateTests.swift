@@ -113,7 +113,7 @@ struct PostgresStoreLateTests {
     {
         try await withNodes { here, _ in
             #expect(await here.trouble() == nil)
-            here.unconfirmed.withLock { $0 = .changesStall }
+            here.confirmationError.withLock { $0 = .changesStall }
             #expect(await here.trouble() == .changesStall)
             // The next renewal of the lease is confirmed.
             await here.poll()
@@ -131,7 +131,7 @@ struct PostgresStoreLateTests {
             try await TestServer.set("default_transaction_read_only", to: "on", in: here.configuration.location)
             try await wait(while: await here.trouble()?.cause.contains("is read-only") != true)
             // Nothing can be confirmed by a server that is read-only, and after a while the lease runs out.
-            here.unconfirmed.withLock { $0 = .changesStall }
+            here.confirmationError.withLock { $0 = .changesStall }
             here.lease.withLock { $0.renewed -= .seconds(PostgresStore.leaseSeconds + 1) }
             #expect(await here.trouble()?.cause.contains("is read-only") == true)
         }

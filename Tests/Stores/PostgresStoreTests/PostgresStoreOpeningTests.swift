@@ -288,7 +288,7 @@ struct PostgresStoreOpeningTests {
         _ = try await one.apply(.createTeam(team))
         try await wait(while: other.current.teams[team.id] == nil)
         let name = try #require(SecretName(rawValue: "new"))
-        var names = other.secrets.names().makeAsyncIterator()
+        var names = other.secrets.nameStream().makeAsyncIterator()
         _ = try await one.secrets.keep([1, 2, 3], as: name)
         while let found = await names.next(), found != name {}
         #expect(try await other.secrets.secret(name) == [1, 2, 3])

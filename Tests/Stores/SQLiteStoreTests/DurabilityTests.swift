@@ -31,7 +31,7 @@ struct DurabilityTests {
             try await store.renewTokens(of: destination.deviceKey, tokenKeyID: 2, at: Example.moment)
             let registration = try await store.register(destination, tokenKeyID: 3, at: Example.moment)
             try await withStoreAfterCrash(of: path) { store in
-                #expect(store.known(destination) == .registered(registration))
+                #expect(store.knownRegistration(of: destination) == .registered(registration))
             }
         }
     }
@@ -117,10 +117,10 @@ struct DurabilityTests {
                     isActive: number % 2 == 0,
                     changed: Timestamp(milliseconds: number + 1),
                 )
-                return store.known(Example.destination(number, app: 1)) != .registered(expected)
+                return store.knownRegistration(of: Example.destination(number, app: 1)) != .registered(expected)
             }
             #expect(missing == 0)
-            #expect(store.known(Example.destination(UInt64(count) + 1)) == .neverRegistered)
+            #expect(store.knownRegistration(of: Example.destination(UInt64(count) + 1)) == .neverRegistered)
             await store.close()
         }
     }

@@ -108,8 +108,8 @@ private final class FaultySecrets: Secrets {
         return fault == .overwritesSecrets ? value : kept
     }
 
-    func names() -> AsyncStream<SecretName> {
-        guard fault == .hidesNewSecrets else { return secrets.names() }
+    func nameStream() -> AsyncStream<SecretName> {
+        guard fault == .hidesNewSecrets else { return secrets.nameStream() }
         return AsyncStream { $0.finish() }
     }
 }
@@ -210,8 +210,8 @@ extension FaultyStore {
 extension FaultyStore {
     // MARK: Registrations
 
-    func known(_ destination: Destination) -> KnownRegistration? {
-        fault == .saysWrongThing ? .neverRegistered : memory.known(destination)
+    func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        fault == .saysWrongThing ? .neverRegistered : memory.knownRegistration(of: destination)
     }
 
     func register(

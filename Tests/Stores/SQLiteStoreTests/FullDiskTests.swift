@@ -72,7 +72,7 @@ struct FullDiskTests {
                     _ = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
                 } catch {
                     #expect(error.code == .unavailable)
-                    #expect(store.known(destination) == .neverRegistered)
+                    #expect(store.knownRegistration(of: destination) == .neverRegistered)
                     refused += 1
                 }
             }

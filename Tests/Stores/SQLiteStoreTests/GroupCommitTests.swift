@@ -116,7 +116,7 @@ struct GroupCommitTests {
             await #expect(throws: StoreError.self) { try await ending.value }
             let otherRegistration = try await other
             #expect(otherRegistration.isActive)
-            #expect(store.known(destination) == .registered(registration))
+            #expect(store.knownRegistration(of: destination) == .registered(registration))
             #expect(
                 try await store.connections.read { try Bool.fetchOne($0, sql: "SELECT active FROM registration") }
                     == true)
@@ -137,7 +137,7 @@ struct GroupCommitTests {
             release()
             let (first, second, third) = (try await registered, try await ended, try await again)
             #expect([first.isActive, second?.isActive, third.isActive] == [true, false, true])
-            #expect(store.known(destination) == .registered(third))
+            #expect(store.knownRegistration(of: destination) == .registered(third))
             #expect(store.commits.statistics.transactions == 1)
         }
     }

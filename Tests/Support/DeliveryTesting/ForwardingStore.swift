@@ -62,7 +62,9 @@ extension ForwardingStore {
 
     // MARK: Registrations
 
-    package func known(_ destination: Destination) -> KnownRegistration? { inner.known(destination) }
+    package func knownRegistration(of destination: Destination) -> KnownRegistration? {
+        inner.knownRegistration(of: destination)
+    }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         try await inner.lookUp(destinations)

@@ -202,7 +202,7 @@ extension StoreContract {
         _ = try await ports.accounts.apply(.deleteTeam(account.team.id, at: Samples.later))
         #expect(try await ports.registrations.removeOrphaned(limit: 10) == 2)
         #expect(try await ports.registrations.lookUp([stored, listed]) == [nil, nil])
-        #expect(ports.registrations.known([stored, listed]).allSatisfy { $0?.registration == nil })
+        #expect(ports.registrations.knownRegistration(ofEach: [stored, listed]).allSatisfy { $0?.registration == nil })
         #expect(try await ports.registrations.registrations(of: stored.deviceKey).isEmpty)
         #expect(try await ports.mailboxes.entries(of: stored.deviceKey).isEmpty)
         let list = FeedbackList(environment: .production, app: listed.app)

@@ -262,7 +262,7 @@ extension StoreContract {
         func agrees() async throws {
             let registration = try await registration(destination, in: ports)
             // A store may not know the answer at once, but must not give a wrong one.
-            switch ports.registrations.known(destination) {
+            switch ports.registrations.knownRegistration(of: destination) {
             case .registered(let known): #expect(known == registration)
             case .neverRegistered: #expect(registration == nil)
             case nil: break

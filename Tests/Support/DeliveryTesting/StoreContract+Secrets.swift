@@ -58,7 +58,7 @@ extension StoreContract {
     @Sendable
     private static func namesFollow(_ ports: Ports) async throws {
         _ = try await ports.secrets.keep([1], as: Samples.secret("one"))
-        var names = ports.secrets.names().makeAsyncIterator()
+        var names = ports.secrets.nameStream().makeAsyncIterator()
         #expect(await names.next() == (try Samples.secret("one")))
         _ = try await ports.secrets.keep([2], as: Samples.secret("two"))
         // This secret exists already.
@@ -70,7 +70,7 @@ extension StoreContract {
 
     @Sendable
     private static func namesForAll(_ ports: Ports) async throws {
-        let streams = (0..<3).map { _ in ports.secrets.names() }
+        let streams = (0..<3).map { _ in ports.secrets.nameStream() }
         let expected = try (1...20).map { try Samples.secret("secret-\($0)") }
         for name in expected { _ = try await ports.secrets.keep([1], as: name) }
         for stream in streams {

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Matching
 import Notifications
@@ -86,6 +87,7 @@ struct RequestJournalTests {
         let match = Self.match { $0.payload = ["order": 1] }
         let needed = Int(count / 2) + 1
         async let waiting = journal.wait(for: match, count: needed, limit: 1, timeout: .seconds(60)) { _ in }
+        try await wait(while: journal.watcherCount == 0)
         push(count + 1)
         guard case .done(let entries) = await waiting else {
             Issue.record("it timed out")
@@ -100,7 +102,7 @@ struct RequestJournalTests {
         var facts = Self.facts()
         facts.number = 1
         facts.body = Array(#"{"order":1}"#.utf8)
-        var examined = ExaminedMatch(
+        var examined = PayloadMatchCache(
             Self.match {
                 $0.payload = JSONValue(Array(#"{"order":1}"#.utf8))
                 $0.outcome = .delivered
@@ -276,10 +278,11 @@ struct RequestJournalTests {
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.outcome) == [.expired])
     }
 
-    @Test func `A wait ends with the last request that it needs`() async {
+    @Test func `A wait ends with the last request that it needs`() async throws {
         let journal = Self.journal()
         let match = Self.match { $0.outcome = .delivered }
         async let waiting = journal.wait(for: match, count: 2, limit: 10, timeout: .seconds(60)) { _ in }
+        try await wait(while: journal.watcherCount == 0)
         for id in UInt64(1)...2 {
             let number = journal.append(Self.facts(id: id))
             journal.record(Self.event(.acknowledged(after: 1), id: id))

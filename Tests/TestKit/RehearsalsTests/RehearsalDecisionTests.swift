@@ -20,27 +20,27 @@ struct RehearsalDecisionTests {
     private static func rule(
         _ name: String = "rule",
         topic: String? = nil,
-        _ condition: Rehearsal.Condition = .always,
+        _ selection: Rehearsal.Selection = .always,
         _ fault: Rehearsal.Fault = hang,
     ) -> Rehearsal.Rule {
         var match = RequestMatch()
         match.topic = topic
-        return Rehearsal.Rule(name: name, match: match, condition: condition, fault: fault)
+        return Rehearsal.Rule(name: name, match: match, selection: selection, fault: fault)
     }
 
     /// The numbers of the requests for which one rule fires.
     private static func fired(
-        _ condition: Rehearsal.Condition,
+        _ selection: Rehearsal.Selection,
         of count: Int = 12,
         seed: UInt64 = 0,
         age: (Int) -> Duration = { _ in .zero },
     ) throws -> [Int] {
-        var active = ActiveRehearsal(Rehearsal(seed: seed, rules: [rule("rule", condition)]))
+        var active = ActiveRehearsal(Rehearsal(seed: seed, rules: [rule("rule", selection)]))
         let facts = try facts()
         return (1...count).filter { active.decide(facts, age: age($0)) != nil }
     }
 
-    @Test func `Conditions depend on the number of the matching request`() throws {
+    @Test func `Selections depend on the number of the matching request`() throws {
         #expect(try Self.fired(.always, of: 3) == [1, 2, 3])
         #expect(try Self.fired(.first(2)) == [1, 2])
         #expect(try Self.fired(.every(5)) == [5, 10])
@@ -105,7 +105,7 @@ struct RehearsalDecisionTests {
     @Test func `Connections are refused by a rule of their own`() throws {
         var match = RequestMatch()
         match.interface = .binary
-        let refuse = Rehearsal.Rule(name: "refuse", match: match, condition: .first(1), fault: .refuse)
+        let refuse = Rehearsal.Rule(name: "refuse", match: match, selection: .first(1), fault: .refuse)
         var active = ActiveRehearsal(Rehearsal(rules: [refuse]))
         let firing = active.decide(try Self.facts(interface: .binary), age: .zero)
         #expect(firing == nil)
@@ -200,13 +200,13 @@ struct RehearsalDecisionTests {
         #expect(begun.count == RehearsalLimits.active)
         let tooMany = stage.begin(rehearsal, time: Self.time, now: .zero)
         #expect(tooMany == nil)
-        for _ in 0..<(RehearsalLimits.ended * 2) {
+        for _ in 0..<(RehearsalLimits.maximumEnded * 2) {
             let id = try #require(stage.all(now: .zero).first { $0.isActive }?.id)
             _ = stage.end(id, now: .zero)
             let next = stage.begin(rehearsal, time: Self.time, now: .zero)
             #expect(next != nil)
         }
-        #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)
+        #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.maximumEnded)
     }
 
     @Test func `A setting changes the number of active rehearsals`() {
@@ -236,7 +236,7 @@ struct RehearsalDecisionTests {
         var match = RequestMatch()
         change(&match)
         return Rehearsal.Rule(
-            name: "tls", match: match, condition: .every(2), fault: .handshake(.certificate(.expired)))
+            name: "tls", match: match, selection: .every(2), fault: .handshake(.certificate(.expired)))
     }
 
     @Test func `A rule about handshakes counts connections only, and decides by their number`() throws {

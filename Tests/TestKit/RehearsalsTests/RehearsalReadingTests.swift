@@ -29,7 +29,7 @@ struct RehearsalReadingTests {
         let rule = try #require(rehearsal.rules.first)
         #expect(rule.name == "busy")
         #expect(rule.match.topic == "com.example.shop")
-        #expect(rule.condition == .share(0.1))
+        #expect(rule.selection == .share(0.1))
         guard case .request(let fault) = rule.fault, case .answer(let rejection, let retryAfter) = fault.kind else {
             Issue.record("\(rule.fault)")
             return
@@ -44,7 +44,7 @@ struct RehearsalReadingTests {
         #expect(rehearsal.seed == 0)
         #expect(rehearsal.life == .seconds(3600))
         #expect(rehearsal.rules.map(\.name) == ["rule 1", "rule 2"])
-        #expect(rehearsal.rules.map(\.condition) == [.always, .always])
+        #expect(rehearsal.rules.map(\.selection) == [.always, .always])
     }
 
     @Test(arguments: [
@@ -119,13 +119,13 @@ struct RehearsalReadingTests {
     }
 
     @Test(arguments: [
-        (#"{"share":0}"#, Rehearsal.Condition.share(0)), (#"{"share":1}"#, .share(1)), (#"{"first":3}"#, .first(3)),
+        (#"{"share":0}"#, Rehearsal.Selection.share(0)), (#"{"share":1}"#, .share(1)), (#"{"first":3}"#, .first(3)),
         (#"{"every":5}"#, .every(5)), (#"{"after":100}"#, .after(100)),
         (#"{"between":["PT0S","PT20S"]}"#, .between(.zero, .seconds(20))),
     ])
-    func `A condition is read`(_ text: String, _ expected: Rehearsal.Condition) throws {
+    func `A selection is read`(_ text: String, _ expected: Rehearsal.Selection) throws {
         let rehearsal = try Rehearsal(Self.document(#"{"rules":[{"when":\#(text),"fault":{"hang":true}}]}"#))
-        #expect(rehearsal.rules.first?.condition == expected)
+        #expect(rehearsal.rules.first?.selection == expected)
     }
 
     /// Invalid documents, each with the place of its fault.

@@ -34,7 +34,7 @@ struct ClientReportTests {
             outcome: RequestOutcome? = nil,
             practices: Set<RequestFacts.Practice> = [],
             channel: String? = nil,
-            activityToken: RequestFacts.ActivityToken? = nil,
+            activityToken: RequestFacts.ActivityTokenKind? = nil,
             unknown: Set<RequestFacts.Unknown> = [],
             team: String? = nil,
         ) throws {
@@ -451,7 +451,7 @@ struct ClientReportTests {
 
     @Test func `Tokens of Live Activities are mixed up`() throws {
         try Self.expect("live-activity-token", [2, 3, 5, 8]) { history in
-            func send(_ event: String, _ token: RequestFacts.ActivityToken? = nil, channel: String? = nil) throws {
+            func send(_ event: String, _ token: RequestFacts.ActivityTokenKind? = nil, channel: String? = nil) throws {
                 let body = #"{"aps":{"event":"\#(event)","timestamp":\#(history.requests.count)}}"#
                 try history.send(body: body, channel: channel, activityToken: token)
             }

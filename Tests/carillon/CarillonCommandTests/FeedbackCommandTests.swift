@@ -20,6 +20,10 @@ import Testing
             try await ChildProcess.with(BuiltCommand.path, arguments) { child in
                 let line = try FoundationJSON(await child.output.nextLine().orThrow("it ended: \(child.errors.text)"))
                 #expect(line["token"] == .string(token))
+                // This command reads once. It starts and ends in the time in which one that does not stay would end too.
+                let once = try await service.carillon("feedback", "--certificate", certificate)
+                #expect(once.status == 0, "\(once.errors)")
+                #expect(child.isRunning, "\(child.errors.text)")
                 child.signal(SIGTERM)
                 #expect(await child.finished().status == 0)
             }

@@ -59,7 +59,7 @@ struct ManifestFolder: Sendable {
 
     private func fileNames(of folder: Descriptor) throws(Manifest.Refusal) -> [String] {
         do {
-            return try Files.names(in: path).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
+            return try Files.fileNames(inFolder: path).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
         } catch {
             throw Manifest.Refusal(cause: error.cause, isUnread: true)
         }

@@ -42,7 +42,8 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
     private var tooLong: TimeAmount?
     private var answersAtProven = 0
     private var lastHeard: NIODeadline
-    private var asked: NIODeadline?
+    /// When a PING was sent that has no answer yet; nil if there is none.
+    private var pingTime: NIODeadline?
     /// Whether the PING was sent before the connection was silent for so long. Its answer says nothing about the interval.
     private var isEarly = false
 
@@ -55,7 +56,7 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
     /// Begins a new connection. What was learnt about the network is kept.
     mutating func begin(at now: NIODeadline) {
         lastHeard = now
-        asked = nil
+        pingTime = nil
         isEarly = false
     }
 
@@ -63,29 +64,29 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
     /// may have died without any sign.
     mutating func networkIsBack(at now: NIODeadline) {
         // If such a PING is not answered yet, its time goes on: addresses may be added again and again.
-        let open = isEarly ? asked : nil
+        let open = isEarly ? pingTime : nil
         self = AdaptiveKeepAlive(limits: limits, now: now)
-        asked = open ?? now
+        pingTime = open ?? now
         isEarly = true
     }
 
     /// Records that bytes came from the courier.
     mutating func heard(at now: NIODeadline) {
         lastHeard = now
-        guard asked != nil else { return }
-        asked = nil
+        guard pingTime != nil else { return }
+        pingTime = nil
         if isEarly { isEarly = false } else { grow() }
     }
 
     /// Returns what to do. A silence shorter than the interval proves nothing, so no PING is sent.
     mutating func check(at now: NIODeadline) -> Action {
-        if let asked {
-            guard now - asked >= limits.answer else { return .wait(until: asked + limits.answer) }
+        if let pingTime {
+            guard now - pingTime >= limits.answer else { return .wait(until: pingTime + limits.answer) }
             if !isEarly { shrink() }
             return .dead
         }
         guard now - lastHeard >= interval else { return .wait(until: lastHeard + interval) }
-        asked = now
+        pingTime = now
         return .ping(checkAgain: now + limits.answer)
     }
 
@@ -103,7 +104,7 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
     }
 
     private mutating func shrink() {
-        asked = nil
+        pingTime = nil
         if interval > limits.shortest { tooLong = interval }
         // If not even the proven interval works, it was proven on another route.
         if let known = proven, interval <= known { proven = nil }

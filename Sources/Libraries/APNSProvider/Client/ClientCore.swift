@@ -15,7 +15,7 @@ final class ClientCore: Sendable {
 
     let loop: any EventLoop
     private let inbox = Mutex(Inbox())
-    private let dispatcher: NIOLoopBoundBox<Dispatcher?>
+    private let dispatcher: NIOLoopBoundBox<RequestDispatcher?>
     private let troubles: Troubles
 
     /// Why requests have to wait.
@@ -28,21 +28,21 @@ final class ClientCore: Sendable {
 
     init(
         loop: any EventLoop,
-        settings: Dispatcher.Settings,
+        settings: RequestDispatcher.Settings,
         opener: ConnectionOpener,
         keeper: ProviderTokenKeeper?,
         logger: Logger,
         metrics: ProviderMetrics,
     ) {
         self.loop = loop
-        let box = NIOLoopBoundBox<Dispatcher?>.makeEmptyBox(valueType: Dispatcher.self, eventLoop: loop)
+        let box = NIOLoopBoundBox<RequestDispatcher?>.makeEmptyBox(valueType: RequestDispatcher.self, eventLoop: loop)
         dispatcher = box
         let troubles = Troubles()
         self.troubles = troubles
         var settings = settings
         settings.troubleChanged = { trouble in troubles.last.withLock { $0 = trouble } }
         loop.execute { [settings] in
-            box.value = Dispatcher(
+            box.value = RequestDispatcher(
                 loop: loop, settings: settings, opener: opener, keeper: keeper, logger: logger,
                 metrics: metrics)
         }
@@ -97,7 +97,7 @@ final class ClientCore: Sendable {
     /// - Parameter isCancellable: whether the call returns with an error as soon as the task is cancelled.
     func run(
         isCancellable: Bool = false,
-        _ body: @escaping @Sendable (Dispatcher, EventLoopPromise<Void>) -> Void
+        _ body: @escaping @Sendable (RequestDispatcher, EventLoopPromise<Void>) -> Void
     ) async throws(ProviderError) {
         let promise = loop.makePromise(of: Void.self)
         loop.execute { [dispatcher] in

@@ -97,7 +97,7 @@ public final class ProviderClient: Service, Sendable {
         clock = internals.clock
         var limits = internals.limits
         limits.connections = max(1, configuration.maximumConnections)
-        var settings = Dispatcher.Settings(
+        var settings = RequestDispatcher.Settings(
             environment: environment, limits: limits, keepAlive: internals.keepAlive,
             maximumWaiting: configuration.maximumWaiting, lookUp: internals.lookUp, clock: internals.clock)
         settings.openTimeout = internals.openTimeout

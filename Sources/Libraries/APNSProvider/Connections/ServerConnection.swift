@@ -30,7 +30,7 @@ final class ServerConnection: HTTP2Application {
     private(set) var channel: (any Channel)?
     private let authority: String
     /// The dispatcher; nil after the connection has ended.
-    private var owner: Dispatcher?
+    private var owner: RequestDispatcher?
     private var hasUnsent = false
     private var session: HTTP2Session?
     private var exchanges = StreamTable<Exchange>()
@@ -57,7 +57,7 @@ final class ServerConnection: HTTP2Application {
         authority: String,
         keepAlive: KeepAlive,
         clock: @escaping @Sendable () -> UInt64,
-        owner: Dispatcher,
+        owner: RequestDispatcher,
     ) {
         self.id = id
         self.clock = clock

@@ -195,7 +195,7 @@ extension ProviderServerAPI {
         _ place: ServiceTokens.Place?,
     ) -> JSONValue {
         var members: JSONMembers = ["installation": .string(recipient.installation.id)]
-        if let place, recipient.installation.token(place) == nil { members["fault"] = .string(place.missing) }
+        if let place, recipient.installation.token(place) == nil { members["fault"] = .string(place.failureReason) }
         do {
             let notification = try document.notification(
                 for: recipient.installation, of: app.bundleID, id: UUID(), message: Self.noMessage)

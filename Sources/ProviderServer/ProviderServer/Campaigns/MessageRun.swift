@@ -149,17 +149,17 @@ struct MessageRun: Sendable {
                 if let refusal = slow.refusal { return .refused(cause: refusal) }
                 await wait(for: cause, failures)
             }
-            position = await kept(start)
+            position = await storedPosition(after: start)
         }
     }
 
     /// Returns the stored position. If the store has no position in this part yet, returns the part's start.
-    private func kept(_ start: MessageRecord.Position) async -> MessageRecord.Position {
-        guard let kept = try? await store.message(message.id)?.position, kept.due == start.due,
-            kept.environment == start.environment
+    private func storedPosition(after start: MessageRecord.Position) async -> MessageRecord.Position {
+        guard let stored = try? await store.message(message.id)?.position, stored.due == start.due,
+            stored.environment == start.environment
         else { return start }
         var position = start
-        position.after = max(start.after, kept.after)
+        position.after = max(start.after, stored.after)
         return position
     }
 

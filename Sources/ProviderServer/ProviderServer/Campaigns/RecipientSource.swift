@@ -47,7 +47,7 @@ struct RecipientSource: AsyncSequence, Sendable {
                 let id = NotificationName.make(message: source.message.id, installation: recipient.number)
                 do {
                     guard let digits = recipient.installation.token(source.place) else {
-                        source.ledger.failed(recipient, source.place?.missing ?? Self.badDeviceToken)
+                        source.ledger.failed(recipient, source.place?.failureReason ?? Self.badDeviceToken)
                         continue
                     }
                     guard let token = DeviceToken(digits) else {
@@ -97,8 +97,8 @@ struct RecipientSource: AsyncSequence, Sendable {
 }
 
 extension ServiceTokens.Place {
-    /// The reason of recipients that have no such device token.
-    var missing: String {
+    /// The failure's text for a recipient that has no such device token.
+    var failureReason: String {
         switch self {
         case .service(let name): "NoDeviceToken: \(name)"
         case .activity: "NoDeviceToken: \(PushType.liveActivity.rawValue)"

@@ -37,7 +37,7 @@ struct ProviderConsole: Sendable {
 
 // The console's page, and the requests that sign in to it and out of it.
 extension ProviderServerAPI {
-    /// Adds the console's files and the address of its links.
+    /// Adds the console's files and the route that a sign-in link opens.
     func addConsole(to router: Router<BasicRequestContext>) {
         ProviderConsole.site.add(
             to: router, sessions: console.sessions, isSecure: console.isSecure, now: clock.now

@@ -7,7 +7,7 @@ import Notifications
 /// The public keys of an identity provider: a JSON Web Key Set (RFC 7517) with keys for RS256 and ES256.
 struct IdentityKeySet: Sendable {
     /// A key that can verify a signature.
-    private enum Key: Sendable {
+    private enum VerificationKey: Sendable {
         case rsa(_RSA.Signing.PublicKey)
         case p256(P256.Signing.PublicKey)
 
@@ -34,7 +34,7 @@ struct IdentityKeySet: Sendable {
         }
     }
 
-    private var keys: [(id: String?, key: Key)] = []
+    private var keys: [(id: String?, key: VerificationKey)] = []
 
     /// - Parameter text: the content of the file.
     /// - Throws: why the file cannot be used. A key of an unknown type is ignored, as RFC 7517, 5 requires.
@@ -57,7 +57,7 @@ struct IdentityKeySet: Sendable {
     }
 
     /// Returns a key; nil for one that is not for signatures with RS256 or ES256.
-    private static func key(_ value: JSONMembers) -> Key? {
+    private static func key(_ value: JSONMembers) -> VerificationKey? {
         guard value["use"] == nil || value["use"] == "sig" else { return nil }
         let algorithm = value["alg"]?.string
         switch value["kty"]?.string {
@@ -65,12 +65,12 @@ struct IdentityKeySet: Sendable {
             guard let modulus = bytes("n", value), let exponent = bytes("e", value),
                 modulus.count <= ProviderServerLimits.identityKeyBytes, exponent.count <= 8
             else { return nil }
-            return (try? _RSA.Signing.PublicKey(n: modulus, e: exponent)).map(Key.rsa)
+            return (try? _RSA.Signing.PublicKey(n: modulus, e: exponent)).map(VerificationKey.rsa)
         case "EC" where algorithm == nil || algorithm == "ES256":
             guard value["crv"]?.string == "P-256", let x = bytes("x", value), let y = bytes("y", value),
                 x.count == 32, y.count == 32
             else { return nil }
-            return (try? P256.Signing.PublicKey(rawRepresentation: x + y)).map(Key.p256)
+            return (try? P256.Signing.PublicKey(rawRepresentation: x + y)).map(VerificationKey.p256)
         default: return nil
         }
     }

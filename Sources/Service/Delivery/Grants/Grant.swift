@@ -81,4 +81,7 @@ package struct Grant: Sendable, Hashable {
 
     /// Whether its keys and its client keys are accepted.
     package var isActive: Bool { !isSuspended && revoked == nil }
+
+    /// Whether it was not revoked and its time is not over. A suspended grant is valid too, because it may continue.
+    package func isValid(at now: Timestamp) -> Bool { revoked == nil && !limits.haveExpired(at: now) }
 }

@@ -61,11 +61,14 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     /// The largest number of handles.
     package var maximumHandles: Int { handles ?? Self.usualHandles }
 
-    /// The rate with its burst; ``Rate/off`` if it has none.
+    /// The rate with its burst; ``Rate/unlimited`` if it has none.
     package var rateOfSending: Rate {
-        guard let rate else { return .off }
+        guard let rate else { return .unlimited }
         return Rate(burst: max(1, burst ?? rate), perSecond: Double(rate))
     }
+
+    /// Whether the time from which the grant is no longer valid has come.
+    func haveExpired(at now: Timestamp) -> Bool { expires.map { now.milliseconds >= $0 } ?? false }
 
     /// What the limits of headers look at.
     package struct Request: Sendable {
@@ -85,7 +88,7 @@ package struct GrantLimits: Sendable, Hashable, Codable {
     /// Checks what a request's headers say.
     /// - Throws: the first refusal, in the order in which the gateway checks headers. Its detail names the limit.
     package func check(_ request: Request, at now: Timestamp) throws(Rejection) {
-        if let expires, now.milliseconds >= expires {
+        if let expires, haveExpired(at: now) {
             throw Rejection(.invalidProviderToken, detail: "The grant has ended: its limit expires is \(expires).")
         }
         if let topics, !topics.contains(request.topic) {

@@ -13,8 +13,8 @@ package struct MailboxJournal: Sendable {
 
     package var now: Timestamp { clock() }
 
-    /// Records these events. Do not call it while holding a lock that ``KnownRegistrations/known(_:)`` takes, because
-    /// the log calls that method.
+    /// Records these events. Do not call it while holding a lock that
+    /// ``KnownRegistrations/knownRegistration(of:)`` takes, because the log calls that method.
     package func record(_ ended: [EndedNotification]) {
         guard !ended.isEmpty else { return }
         let time = clock()

@@ -9,15 +9,17 @@ package import Storage
 /// registration of one of them.
 package protocol KnownRegistrations: Sendable {
     /// Returns what is known of a registration; nil if the store has to be asked with ``Registrations/lookUp(_:)``.
-    func known(_ destination: Destination) -> KnownRegistration?
+    func knownRegistration(of destination: Destination) -> KnownRegistration?
 
     /// Returns what is known of several registrations, in the order of the destinations. With many registrations a
     /// look-up mostly waits for memory, and the waits for several can overlap.
-    func known(_ destinations: [Destination]) -> [KnownRegistration?]
+    func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?]
 }
 
 extension KnownRegistrations {
-    package func known(_ destinations: [Destination]) -> [KnownRegistration?] { destinations.map(known) }
+    package func knownRegistration(ofEach destinations: [Destination]) -> [KnownRegistration?] {
+        destinations.map { knownRegistration(of: $0) }
+    }
 }
 
 /// The registrations of apps on devices, with their device tokens.
@@ -72,7 +74,7 @@ package protocol Registrations: KnownRegistrations {
     ) async throws(StoreError) -> [ListedDevice]
 }
 
-/// An answer of ``KnownRegistrations/known(_:)``.
+/// An answer of ``KnownRegistrations/knownRegistration(of:)``.
 package enum KnownRegistration: Sendable, Hashable {
     case registered(Registration)
     case neverRegistered

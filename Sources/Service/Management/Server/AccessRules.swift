@@ -75,7 +75,8 @@ struct AccessRules: Sendable {
         showsKey(request) || session(of: request, from: caller, now: now) != nil
     }
 
-    /// The console session of the request's cookie; nil if the request has no valid cookie, or if it has the key.
+    /// The console session of the request's cookie. Nil if the cookie is missing or invalid, if the request shows the
+    /// key in `Authorization`, and for every caller that does not come over the network.
     func session(of request: HTTPRequest, from caller: ManagementCaller, now: Timestamp) -> ConsoleSessions.Name? {
         guard case .network = caller, !showsKey(request) else { return nil }
         return browser.session(of: request, now: now)

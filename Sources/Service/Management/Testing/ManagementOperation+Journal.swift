@@ -32,7 +32,7 @@ extension ManagementOperations {
                     "With follow: whether the answer has only new requests, and repeats a request when it changes."),
                 .query(
                     "sample", .boolean,
-                    "With follow and changes: whether a busy stream shows only some requests, at most \(JournalLimits.sampled) "
+                    "With follow and changes: whether a busy stream shows only some requests, at most \(JournalLimits.maximumSampled) "
                         + "at a time, and reports the number of the others as {\"leftOut\":n}."),
                 .query("limit", .integer(1...Int64(APILimits.listItems)), "How many at most."),
             ],
@@ -60,7 +60,7 @@ extension ManagementOperations {
     ]
 
     /// The keys of a match, as parameters of the query.
-    private static let matchParameters: [Parameter] = RequestMatch.Key.allCases.map { key -> Parameter in
+    private static let matchParameters: [Parameter] = RequestMatch.Member.allCases.map { key -> Parameter in
         let schema: Schema
         switch key {
         case .status: schema = .integer(0...599)
@@ -76,7 +76,7 @@ extension ManagementCall {
     /// The match that the query's parameters describe.
     fileprivate func match() throws(Problem) -> RequestMatch {
         var members = JSONMembers()
-        for key in RequestMatch.Key.allCases {
+        for key in RequestMatch.Member.allCases {
             guard let text = query(key.rawValue) else { continue }
             switch key {
             // fits: nil if it does not

@@ -30,7 +30,7 @@ final class ProviderConnection: AuthenticatingConnection {
     var response: ProviderResponse
     var memory: ProviderMemory
     private var fieldMemory = FieldMemory()
-    var random: IdentifierRandom
+    var identifiers: IdentifierGenerator
     var trust: ConnectionTrust
     var goneAway: Rejection.Reason?
     /// Since when the service waits for the client to acknowledge SETTINGS.
@@ -69,7 +69,7 @@ final class ProviderConnection: AuthenticatingConnection {
         peer = accepted.peer
         response = ProviderResponse(environment: api.environment, hasDetail: api.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
-        random = IdentifierRandom(seededBy: &system)
+        identifiers = IdentifierGenerator(seededBy: &system)
     }
 
     func sessionBecameActive(_ session: HTTP2Session) {
@@ -226,7 +226,7 @@ final class ProviderConnection: AuthenticatingConnection {
         case .broadcast(let push): BroadcastRoute.ended(request, push, on: stream, of: self)
         case .upstream(let push): UpstreamRoute.ended(request, push, on: stream, of: self)
         case .grant(let push): GrantRoute.ended(request, push, on: stream, of: self)
-        case .handles(let asked): HandleRoute.ended(request, asked, on: stream, of: self)
+        case .handles(let handleRequest): HandleRoute.ended(request, handleRequest, on: stream, of: self)
         }
     }
 

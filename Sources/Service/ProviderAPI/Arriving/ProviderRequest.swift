@@ -138,7 +138,9 @@ final class ProviderRequest {
     }
 
     /// Gives the request an identifier if it has none.
-    func identify(using random: inout IdentifierRandom) -> NotificationID { id.valueOrRandom(using: &random) }
+    func identify(using identifiers: inout IdentifierGenerator) -> NotificationID {
+        id.valueOrRandom(using: &identifiers)
+    }
 
     /// Returns the subject that the delivery log records for a request that `Delivery` does not see.
     func subject(_ id: NotificationID) -> NotificationSubject {
@@ -170,8 +172,8 @@ extension ProviderRequest.Field {
 
 extension ProviderRequest.Field<NotificationID> {
     /// The identifier. If there is no valid one, it becomes a random one.
-    mutating func valueOrRandom(using random: inout IdentifierRandom) -> NotificationID {
-        let id = present ?? .random(using: &random)
+    mutating func valueOrRandom(using identifiers: inout IdentifierGenerator) -> NotificationID {
+        let id = present ?? .random(using: &identifiers)
         self = .value(id)
         return id
     }

@@ -37,7 +37,7 @@ extension ProviderRequest {
         switch kind {
         case .upstream: facts.isForwarded = true
         case .grant(let push): facts.isForwarded = push.upstream != nil
-        case .device(let push): facts.activityToken = push.target.map { RequestFacts.ActivityToken($0) }
+        case .device(let push): facts.activityToken = push.target.map { RequestFacts.ActivityTokenKind($0) }
         case .broadcast, .handles, .refusal: break
         }
         facts.unknown = unknown(by: rules)
@@ -93,7 +93,7 @@ extension ProviderRequest.Sender {
     }
 }
 
-extension RequestFacts.ActivityToken {
+extension RequestFacts.ActivityTokenKind {
     init(_ target: ActivityTarget) {
         switch target {
         case .start: self = .start

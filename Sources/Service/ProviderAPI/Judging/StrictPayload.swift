@@ -15,13 +15,13 @@ enum StrictPayload {
         if let fault = misplaced(payload, aps) { return fault }
         for name in aps.keys {
             guard let raw = aps[raw: name] else { continue }
-            guard let key = Key.all[name] else { return "aps.\(name) is not a key of the aps dictionary." }
-            if !key.values.contains(Kind(raw)) { return "aps.\(name) must be \(key.described)." }
-            if let allowed = key.choices, let text = aps[text: name], !allowed.contains(text) {
+            guard let member = Member.all[name] else { return "aps.\(name) is not a key of the aps dictionary." }
+            if !member.values.contains(Kind(raw)) { return "aps.\(name) must be \(member.described)." }
+            if let allowed = member.choices, let text = aps[text: name], !allowed.contains(text) {
                 return "aps.\(name) is \(text); it must be one of \(allowed.joined(separator: ", "))."
             }
-            if let type, !key.types.contains(type) {
-                let types = key.types.map(\.rawValue).joined(separator: ", ")
+            if let type, !member.types.contains(type) {
+                let types = member.types.map(\.rawValue).joined(separator: ", ")
                 return "aps.\(name) is not for the push type \(type.rawValue), but for \(types)."
             }
         }
@@ -82,8 +82,8 @@ extension StrictPayload {
         }
     }
 
-    /// A key of the `aps` dictionary.
-    struct Key {
+    /// A member of the `aps` dictionary.
+    struct Member {
         let values: Set<Kind>
         let types: [PushType]
         /// The allowed texts; nil if every value of the type is allowed.
@@ -95,30 +95,30 @@ extension StrictPayload {
         private static let liveActivity: [PushType] = [.liveActivity]
         private static let updates: [PushType] = [.widgets, .controls]
 
-        /// The keys by name.
-        static let all: [String: Key] = [
-            "alert": Key(values: [.string, .dictionary], types: shown),
-            "badge": Key(values: [.number], types: shown),
-            "sound": Key(values: [.string, .dictionary], types: shown),
-            "category": Key(values: [.string], types: shown),
-            "thread-id": Key(values: [.string], types: shown),
-            "mutable-content": Key(values: [.number], types: shown),
-            "target-content-id": Key(values: [.string], types: shown),
-            "interruption-level": Key(
+        /// The members by name.
+        static let all: [String: Member] = [
+            "alert": Member(values: [.string, .dictionary], types: shown),
+            "badge": Member(values: [.number], types: shown),
+            "sound": Member(values: [.string, .dictionary], types: shown),
+            "category": Member(values: [.string], types: shown),
+            "thread-id": Member(values: [.string], types: shown),
+            "mutable-content": Member(values: [.number], types: shown),
+            "target-content-id": Member(values: [.string], types: shown),
+            "interruption-level": Member(
                 values: [.string], types: shown, choices: ["passive", "active", "time-sensitive", "critical"]),
-            "relevance-score": Key(values: [.number], types: shown),
-            "filter-criteria": Key(values: [.string], types: shown),
-            "content-available": Key(values: [.number], types: PushType.allCases),
-            "content-changed": Key(values: [.boolean, .number], types: updates),
-            "timestamp": Key(values: [.number], types: liveActivity),
-            "event": Key(values: [.string], types: liveActivity, choices: ["start", "update", "end"]),
-            "content-state": Key(values: [.dictionary], types: liveActivity),
-            "stale-date": Key(values: [.number], types: liveActivity),
-            "dismissal-date": Key(values: [.number], types: liveActivity),
-            "attributes-type": Key(values: [.string], types: liveActivity),
-            "attributes": Key(values: [.dictionary], types: liveActivity),
-            "input-push-token": Key(values: [.number], types: liveActivity),
-            "input-push-channel": Key(values: [.string], types: liveActivity),
+            "relevance-score": Member(values: [.number], types: shown),
+            "filter-criteria": Member(values: [.string], types: shown),
+            "content-available": Member(values: [.number], types: PushType.allCases),
+            "content-changed": Member(values: [.boolean, .number], types: updates),
+            "timestamp": Member(values: [.number], types: liveActivity),
+            "event": Member(values: [.string], types: liveActivity, choices: ["start", "update", "end"]),
+            "content-state": Member(values: [.dictionary], types: liveActivity),
+            "stale-date": Member(values: [.number], types: liveActivity),
+            "dismissal-date": Member(values: [.number], types: liveActivity),
+            "attributes-type": Member(values: [.string], types: liveActivity),
+            "attributes": Member(values: [.dictionary], types: liveActivity),
+            "input-push-token": Member(values: [.number], types: liveActivity),
+            "input-push-channel": Member(values: [.string], types: liveActivity),
         ]
     }
 }

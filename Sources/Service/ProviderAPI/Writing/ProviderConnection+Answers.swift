@@ -15,7 +15,7 @@ extension ProviderConnection {
     /// - Returns: how often to carry the decision out. If it is 0, the request is no longer the connection's business.
     func times(_ request: ProviderRequest, _ submission: Submission? = nil, _ rejection: Rejection? = nil) -> Int {
         guard let scene = request.scene else { return 1 }
-        let id = request.identify(using: &random)
+        let id = request.identify(using: &identifiers)
         let performance = scene.performance(
             of: request.facts(submission, rejection, id: id, at: api.clock.time, by: rules, memory.current(api)))
         request.omitsUniqueID = performance.omits == .uniqueID
@@ -25,7 +25,7 @@ extension ProviderConnection {
 
     /// Records what becomes of a request that `Delivery` does not see.
     func record(_ step: DeliveryStep, _ request: ProviderRequest) {
-        let subject = request.subject(request.identify(using: &random))
+        let subject = request.subject(request.identify(using: &identifiers))
         api.deliveryLog.record(DeliveryEvent(time: api.clock.time, step: step, subject: subject))
     }
 
@@ -53,7 +53,7 @@ extension ProviderConnection {
         }
         markAnswered(request)
         let (headers, body) = response.rejected(
-            rejection, request.identify(using: &random), isBroadcast: request.isBroadcast, retryAfter: retryAfter,
+            rejection, request.identify(using: &identifiers), isBroadcast: request.isBroadcast, retryAfter: retryAfter,
             hasDetail: request.grantID != nil && api.tellsGrants)
         GrantRoute.count(rejection.reason.rawValue, of: request, api.grants)
         session?.respond(stream, headers, body: request.isHead ? nil : body)
@@ -75,7 +75,7 @@ extension ProviderConnection {
         }
         request.isAnswered = true
         GrantRoute.count("200", of: request, api.grants)
-        let id = request.identify(using: &random)
+        let id = request.identify(using: &identifiers)
         let headers =
             request.isBroadcast
             ? response.ofChannels(200, id, isUnique: !request.omitsUniqueID)

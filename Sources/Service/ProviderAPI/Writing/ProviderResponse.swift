@@ -62,7 +62,7 @@ struct ProviderResponse {
     /// - Parameters:
     ///   - id: the request's identifier, for an upstream that names none.
     ///   - isUnique: false to leave `apns-unique-id` out.
-    mutating func forwarded(
+    mutating func upstreamAnswer(
         _ answer: UpstreamAnswer,
         _ id: NotificationID,
         isUnique: Bool = true,

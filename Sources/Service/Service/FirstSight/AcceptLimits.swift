@@ -7,7 +7,7 @@ package struct AcceptLimits: Sendable, Hashable {
     /// The number of apps, of these teams and of others. A team has one or two.
     package var apps = 2000
     /// The number of devices.
-    package var devices = VirtualDeviceLimits.seen
+    package var devices = VirtualDeviceLimits.maximumSeen
 
     package init() {}
 }

@@ -54,14 +54,14 @@ final class ServiceMetrics: Sendable {
     }
 
     /// Counts what the delivery log has recorded.
-    func count(_ report: FileDeliveryLog.Report) {
-        let tally = report.tally
+    func count(_ summary: FileDeliveryLog.WriteSummary) {
+        let tally = summary.tally
         for (kind, counter) in events where tally[kind] > 0 { counter.increment(by: tally[kind]) }
         for (reason, count) in tally.rejections { counter(reason).increment(by: count) }
         for microseconds in tally.storing { storing.recordMicroseconds(microseconds) }
         for microseconds in tally.acknowledging { acknowledging.recordMicroseconds(microseconds) }
         if tally[.throttled] > 0 { limits[.silentRate]?.increment(by: tally[.throttled]) }
-        let losses = report.losses
+        let losses = summary.losses
         if losses > 0 { lost.increment(by: losses) }
     }
 

@@ -174,7 +174,7 @@ package struct LimitSetting: Sendable {
             $0.provider.concurrentStreams = Int($1)
         },
         LimitSetting("binary-unanswered", "unanswered notifications of one binary connection", 1...100_000) {
-            $0.binary.unanswered = Int($1)
+            $0.binary.maximumUnanswered = Int($1)
         },
         LimitSetting("binary-packet-timeout", "seconds for one notification of the binary API", seconds) {
             $0.binary.packetTimeout = .seconds(Int64($1))

@@ -50,7 +50,7 @@ extension Settings {
             ("web-push-relay-address", \.webPush.limits.relayedPerAddress),
         ]
         for (name, path) in rates where !isChosen("\(name)-rate") && !isChosen("\(name)-burst") {
-            self[keyPath: path] = .off
+            self[keyPath: path] = .unlimited
         }
         if !isChosen("management-connections") { managementConnections = ManagementLimits.openConnectionsForTests }
         if !isChosen("management-streams") { managementStreams = ManagementLimits.streamsForTests }

@@ -116,7 +116,7 @@ struct PeerOpening {
         logger[metadataKey: "listener"] = "peer"
         // Nodes have no rate: those that come back are called by all others at once. Several may have the same address.
         let connects = ConnectGuard(
-            Limit("peer-connect-rate"), ConnectLimits(connects: .off, open: OpenFiles.forNodes / 2),
+            Limit("peer-connect-rate"), ConnectLimits(connects: .unlimited, open: OpenFiles.forNodes / 2),
             budget: ConnectionBudget(limit: OpenFiles.forNodes), log: base.limitLog)
         do {
             return try await Listener.bind(

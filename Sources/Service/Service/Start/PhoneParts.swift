@@ -7,13 +7,13 @@ import WebPush
 /// What Web Push needs for phones behind upstreams.
 struct PhoneParts: Sendable {
     let forwarding: PhoneForwarding
-    let subscriptions: PhoneSubscriptions
+    let subscriptions: HandleSubscriptions
     let handles: HandleRequests?
     private let endpoints: PhoneEndpoints?
 
     init(_ base: ServiceBase, _ grants: GrantParts, _ providers: ProviderParts) {
         forwarding = PhoneForwarding(base, providers.forwarder)
-        subscriptions = PhoneSubscriptions(
+        subscriptions = HandleSubscriptions(
             endpoints: base.store.handleEndpoints, grants: base.store.grantStore, bodies: base.store.webPushBodies,
             handleKey: grants.handleKey,
             meter: grants.meter, rules: base.settings.grants, accounts: base.store, sending: forwarding,

@@ -56,7 +56,7 @@ package struct TokenKeyRotation: Sendable {
     /// Reads the keys that other nodes make, until the task is cancelled. If a device token needs a key that is not
     /// known yet, the key is read at that moment.
     package func follow() async {
-        for await name in secrets.names() {
+        for await name in secrets.nameStream() {
             guard let id = Self.id(of: name), !keys.current.contains(id) else { continue }
             // If this fails, the key is read when a device token needs it.
             try? await keys.findKeys()

@@ -51,7 +51,7 @@ enum WebPushAnswer {
     }
 
     /// The answer to a request about handles or grants, as the provider API's port gives it.
-    static func asked(_ answer: HandleAnswer) -> Response {
+    static func response(_ answer: HandleAnswer) -> Response {
         var response = Response(status: .init(code: answer.status))
         if let json = answer.json {
             response.headers[.contentType] = "application/json"

@@ -6,7 +6,7 @@ enum EndpointTarget: Sendable {
     /// A subscription on a device of this service.
     case device(WebPushSubscription)
     /// A phone behind an upstream.
-    case phone(PhoneSubscription)
+    case phone(HandleSubscription)
     /// A phone behind an upstream whose device token is in a relay's URL.
     case relay(WebPushRelay.Target)
 
@@ -71,7 +71,7 @@ extension Destination {
 }
 
 /// An endpoint of a handle, with what a message to it needs.
-struct PhoneSubscription: Sendable {
+struct HandleSubscription: Sendable {
     let endpoint: HandleEndpoint
     let handle: StoredHandle
     /// Not revoked, and not at its end.

@@ -14,7 +14,7 @@ extension WebPushAPI {
             guard error.status == 413 else { return WebPushAnswer.problem(error) }
             body = nil
         }
-        return WebPushAnswer.asked(
+        return WebPushAnswer.response(
             await handles.answer(
                 method: request.method.rawValue, path: request.head.path ?? "",
                 authorization: request.headers[.authorization], body: body, from: client?.host ?? ""))

@@ -37,7 +37,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     /// Puts this handler on the new connection, with TLS before it.
     /// - Parameter tls: the context of the connection; nil for one without TLS.
-    func install(
+    func addToPipeline(
         _ choice: ServiceChoice<Service>, tls: (@Sendable (ClientHello?, SocketAddress?) -> HandshakePlan)?
     ) throws {
         let pipeline = accepted.channel.pipeline.syncOperations

@@ -71,23 +71,23 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    func install(_ client: SocketAddress?, isDirect: Bool) throws {
+                    func addToPipeline(_ client: SocketAddress?, isDirect: Bool) throws {
                         let accepted = try AcceptedConnection(
                             channel, of: client, isDirect: isDirect, guardedBy: connects, among: untrusted, log: log)
                         try ConnectionHandler<Service>(
                             accepted, registry: registry.value, timeout: limits.handshakeTimeout
-                        ).install(choice, tls: tls)
+                        ).addToPipeline(choice, tls: tls)
                     }
                     let remote = channel.remoteAddress
                     guard let remote, proxies.contains(where: { $0.contains(remote) }) else {
-                        return try install(remote, isDirect: true)
+                        return try addToPipeline(remote, isDirect: true)
                     }
                     let handler = ProxyHeaderHandler(
                         isRequired: requiresProxyHeader, timeout: limits.handshakeTimeout
                     ) { cause in
                         log.report("A load balancer's connection was refused", peer: remote, cause: { cause })
                     } setUp: { client, isNamed in
-                        try install(client, isDirect: !isNamed)
+                        try addToPipeline(client, isDirect: !isNamed)
                     }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }

@@ -14,5 +14,5 @@ package struct ConnectLimits: Sendable, Hashable {
     }
 
     /// No limits.
-    package static let off = ConnectLimits(connects: .off, open: 0)
+    package static let off = ConnectLimits(connects: .unlimited, open: 0)
 }

@@ -248,7 +248,8 @@ extension HTTP2Endpoint {
     }
 
     /// Server: changes how many streams the client may have open (RFC 9113, 5.1.2 and 6.5.2). Streams that it opened
-    /// before it acknowledged a smaller number are served. Returns whether SETTINGS have to be sent.
+    /// before it acknowledged a smaller number are served.
+    /// - Returns: true if SETTINGS were written, so the caller has to flush.
     @discardableResult
     package mutating func announce(concurrentStreams: Int) -> Bool {
         guard canSend, role == .server else { return false }

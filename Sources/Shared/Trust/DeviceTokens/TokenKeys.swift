@@ -29,7 +29,7 @@ package struct TokenKeys: Sendable {
     /// times in its life.
     package static let maximumCount = 16
 
-    private struct Key: Sendable {
+    private struct SealingKey: Sendable {
         let id: TokenKeyID
         let key: SymmetricKey
     }
@@ -41,7 +41,7 @@ package struct TokenKeys: Sendable {
     private static let developmentData = Data(Environment.development.rawValue.utf8)
     private static let productionData = Data(Environment.production.rawValue.utf8)
 
-    private let keys: [Key]
+    private let keys: [SealingKey]
     /// The key that seals the tokens of new registrations.
     package let current: TokenKeyID
     /// The size of the tokens that are issued, in bytes.
@@ -70,7 +70,7 @@ package struct TokenKeys: Sendable {
         nonce = try TrustError.wrapping(.failed, "The nonce could not be made.") {
             try AES.GCM._SIV.Nonce(data: Self.nonceBytes)
         }
-        self.keys = keys.map { Key(id: $0.key, key: SymmetricKey(data: $0.value)) }
+        self.keys = keys.map { SealingKey(id: $0.key, key: SymmetricKey(data: $0.value)) }
         self.current = current
     }
 

@@ -29,7 +29,7 @@ struct FleetIdentities {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         var roster = FleetRoster(file: try FleetFile(path: path))
-        roster.places = try kept(count, in: roster.file)
+        roster.places = try placesToKeep(count, in: roster.file)
         guard roster.count < count else { return roster }
         let progress = ProgressBar(isQuiet: isQuiet)
         let activator = try Activator(at: courier, environment: environment)
@@ -52,7 +52,7 @@ struct FleetIdentities {
     }
 
     /// The byte ranges of the first identities in the file that do not need renewal.
-    private func kept(_ count: Int, in file: FleetFile) throws -> [Range<Int>] {
+    private func placesToKeep(_ count: Int, in file: FleetFile) throws -> [Range<Int>] {
         let now = Date()
         var places: [Range<Int>] = []
         for place in try file.places() where places.count < count {

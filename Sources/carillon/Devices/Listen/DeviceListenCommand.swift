@@ -120,7 +120,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
             bundleIDs: bundleID, channels: channel, services: service,
             beginsActivity: activity, languages: language.isEmpty ? ["en"] : language,
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
-            sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
+            sounds: try sounds.map { try Self.fileNames(inFolder: $0) }, categories: try readCategories(),
             settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)
         let listener = DeviceListener(
             common: common, options: device, setup: setup, isAsApp: asApp, command: program,
@@ -140,7 +140,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
         ).run()
     }
 
-    private static func names(in folder: String) throws -> Set<String> {
+    private static func fileNames(inFolder folder: String) throws -> Set<String> {
         do {
             return Set(try FileManager.default.contentsOfDirectory(atPath: folder))
         } catch {

@@ -35,7 +35,7 @@ struct TestShop: Sendable {
     ) async throws {
         try await TestService.run {
             $0.store = .memory
-            $0.delivery.requestsPerDeviceToken = .off
+            $0.delivery.requestsPerDeviceToken = .unlimited
         } _: { carillon in
             let (document, tokens) = try await makeFixture(carillon, behaviours)
             try await TestProvider.run(folder: folder, logger: logger, change) { provider in

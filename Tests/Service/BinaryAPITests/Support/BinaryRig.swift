@@ -58,7 +58,7 @@ struct BinaryRig: Sendable {
         _ body: (BinaryRig) async throws -> Void,
     ) async throws {
         var options = Options()
-        options.delivery.requestsPerDeviceToken = .off
+        options.delivery.requestsPerDeviceToken = .unlimited
         change(&options)
         let rig = try await BinaryRig(options)
         let running = Task { await rig.delivery.run() }

@@ -243,7 +243,7 @@ final class WatchedSecrets: Secrets {
         try await secrets.keep(value, as: name)
     }
 
-    func names() -> AsyncStream<SecretName> { secrets.names() }
+    func nameStream() -> AsyncStream<SecretName> { secrets.nameStream() }
 }
 
 /// The accepted notifications, in their order.

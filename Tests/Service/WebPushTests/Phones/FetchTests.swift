@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import CommonTesting
 import Delivery
 import Foundation
 import NIOCore
@@ -41,7 +42,7 @@ struct FetchTests {
             let (answer, fetched) = try await service.fetch(path)
             #expect(answer["content-type"] == "application/octet-stream" && answer["cache-control"] == "no-store")
             #expect(fetched == body)
-            while try await isFetched() == false {}
+            try await wait(while: try await isFetched() == false)
             let kept = try #require(try await service.store.webPushBodies.body(with: digest, at: .now()))
             #expect(kept.expires <= Timestamp.now().advanced(by: KeptBody.lifeAfterFetch))
             #expect(try await service.fetch(path).1 == body, "A phone may try again.")

@@ -17,7 +17,7 @@ enum BroadcastRoute {
             try connection.checkAgain(
                 request, to: push.app.id,
                 deletion: Rejection(.topicMismatch, detail: "The app \(push.app.bundleID) was deleted."))
-            let id = request.identify(using: &connection.random)
+            let id = request.identify(using: &connection.identifiers)
             let notification = try connection.rules.notification(request, to: push, id: id)
             let times = connection.times(request)
             request.isHandled = true

@@ -18,7 +18,7 @@ final class ChannelConnection: AuthenticatingConnection {
     var memory: ProviderMemory
     /// Makes what the service does not know; nil if the client may not use it.
     private let firstSight: (any FirstSight)?
-    var random: IdentifierRandom
+    var identifiers: IdentifierGenerator
     var scene: (any RequestScene)?
     /// The number of open requests is the same for all providers.
     var fixedStreams: Int?
@@ -46,7 +46,7 @@ final class ChannelConnection: AuthenticatingConnection {
         response = ProviderResponse(
             environment: api.provider.environment, hasDetail: api.provider.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
-        random = IdentifierRandom(seededBy: &system)
+        identifiers = IdentifierGenerator(seededBy: &system)
     }
 
     func sessionBecameActive(_ session: HTTP2Session) {
@@ -314,7 +314,7 @@ extension ChannelConnection {
                 guard scene.mayAnswer(told, later: { [self] in respond(stream, result) }) else { return }
             }
             requests[index].isAnswered = true
-            let id = requests[index].identify(using: &random)
+            let id = requests[index].identify(using: &identifiers)
             let headers = response.ofChannels(
                 answer.status, id, channel: answer.channel, hasBody: answer.body != nil)
             session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
@@ -338,7 +338,7 @@ extension ChannelConnection {
             team: team ?? bundleID.flatMap { accounts.apps[$0]?.team },
             sender: sender,
             topic: bundleID?.topic(.liveActivity),
-            apnsID: requests[index].identify(using: &random),
+            apnsID: requests[index].identify(using: &identifiers),
             channel: request.channel.present?.rawValue,
             body: request.body,
             status: rejection?.reason.status ?? 200,
@@ -375,7 +375,7 @@ extension ChannelConnection {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         let topic = (try? requests[index].action())?.bundleID?.topic(.liveActivity) ?? ""
         let subject = NotificationSubject(
-            id: requests[index].identify(using: &random), address: .unknown, topic: topic)
+            id: requests[index].identify(using: &identifiers), address: .unknown, topic: topic)
         provider.deliveryLog.record(
             DeliveryEvent(time: provider.clock.time, step: .rejected(rejection.reason), subject: subject))
     }
@@ -393,7 +393,7 @@ extension ChannelConnection {
         }
         requests[index].isAnswered = true
         if !requests[index].hasEnded { requests[index].cutShort = second }
-        let id = requests[index].identify(using: &random)
+        let id = requests[index].identify(using: &identifiers)
         let (headers, body) = response.rejected(rejection, id, isBroadcast: true, retryAfter: retryAfter)
         session?.respond(stream, headers, body: requests[index].isHead ? nil : body)
     }

@@ -49,7 +49,9 @@ struct ChannelManagementRequest {
     }
 
     /// Gives the request an identifier if it has none.
-    mutating func identify(using random: inout IdentifierRandom) -> NotificationID { id.valueOrRandom(using: &random) }
+    mutating func identify(using identifiers: inout IdentifierGenerator) -> NotificationID {
+        id.valueOrRandom(using: &identifiers)
+    }
 
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, cutShort: cutShort, timeout: timeout, now: now)

@@ -43,7 +43,7 @@ enum DeviceRoute {
         case .broadcast, .upstream, .grant, .handles: throw Rejection(.internalServerError)
         }
         try connection.checkAgain(request, to: push.destination.app, deletion: .deleted(push.topic))
-        let id = request.identify(using: &connection.random)
+        let id = request.identify(using: &connection.identifiers)
         let notification = try connection.rules.notification(request, to: push, id: id)
         request.isHandled = true
         request.body = []

@@ -125,8 +125,8 @@ extension ProviderAPI {
 
     func newIdentifier() -> NotificationID {
         var system = SystemRandomNumberGenerator()
-        var random = IdentifierRandom(seededBy: &system)
-        return .random(using: &random)
+        var identifiers = IdentifierGenerator(seededBy: &system)
+        return .random(using: &identifiers)
     }
 
     private func submission(
@@ -198,7 +198,7 @@ extension ProviderRequest {
             topic: direct.topic, pushType: direct.pushType, apnsID: id, collapseID: direct.collapseID,
             body: submission?.notification.payload.json ?? body, status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue)
-        facts.activityToken = submission?.notification.activity.map { RequestFacts.ActivityToken($0) }
+        facts.activityToken = submission?.notification.activity.map { RequestFacts.ActivityTokenKind($0) }
         return facts
     }
 }

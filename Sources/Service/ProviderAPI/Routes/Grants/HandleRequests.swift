@@ -58,9 +58,9 @@ package final class HandleRequests: Sendable {
         from peer: String,
     ) async -> HandleAnswer {
         do throws(Rejection) {
-            let asked = try HandleRequest(method: method, path: path, authorization: authorization)
+            let request = try HandleRequest(method: method, path: path, authorization: authorization)
             guard let body else { throw .payloadTooLarge(HandleRequest.maximumBodyBytes) }
-            return await (try work(asked, body: body, from: peer))()
+            return await (try work(request, body: body, from: peer))()
         } catch {
             return HandleAnswer(error)
         }
@@ -83,21 +83,21 @@ package final class HandleRequests: Sendable {
 
     /// Makes the checks that need no store.
     /// - Parameter peer: the client's address.
-    func work(_ asked: HandleRequest, body: [UInt8], from peer: String) throws(Rejection) -> Work {
+    func work(_ request: HandleRequest, body: [UInt8], from peer: String) throws(Rejection) -> Work {
         guard accounts.isCurrent else { throw .accountsNotCurrent }
         guard grants.admits(peer, at: clock.moment.uptime.nanoseconds) else {
             throw excess(of: .gatewayAddressRate, peer)
         }
-        switch asked.action {
-        case .makeHandle: return answering(try handle(asked, body, peer))
+        switch request.action {
+        case .makeHandle: return answering(try handle(request, body, peer))
         case .removeHandle(let handle):
-            let (grant, store) = (try grant(asked, peer), grants.store)
+            let (grant, store) = (try grant(request, peer), grants.store)
             return answering { () async throws(StoreError) in
                 try await store.remove(handle, of: grant.id)
                     ? .success(nil) : .failure(.rejected(.badPath, "The grant has no such handle."))
             }
         case .removeEndpoint(let handle, let name):
-            let grant = try grant(asked, peer)
+            let grant = try grant(request, peer)
             guard let store = grants.endpoints?.store else {
                 throw Rejection(.badPath, detail: "The service has no Web Push, so the handle has no subscriptions.")
             }
@@ -128,13 +128,12 @@ package final class HandleRequests: Sendable {
 
     /// The grant whose client key the request has.
     private func grant(
-        _ asked: HandleRequest, _ peer: String
+        _ request: HandleRequest, _ peer: String
     ) throws(Rejection) -> Grant {
-        guard let key = asked.clientKey else {
+        guard let key = request.clientKey else {
             throw Rejection(.forbidden, detail: "The header authorization must be bearer and a client key (ck_…).")
         }
-        guard let grant = accounts.current.grant(withClientKey: key), grant.isActive,
-            grant.limits.expires.map({ clock.time.milliseconds < $0 }) ?? true
+        guard let grant = accounts.current.grant(withClientKey: key), grant.isActive, grant.isValid(at: clock.time)
         else {
             throw Rejection(.forbidden, detail: "No grant has this client key, or the grant is suspended or has ended.")
         }
@@ -145,9 +144,9 @@ package final class HandleRequests: Sendable {
     }
 
     private func handle(
-        _ asked: HandleRequest, _ body: [UInt8], _ peer: String
+        _ request: HandleRequest, _ body: [UInt8], _ peer: String
     ) throws(Rejection) -> Fallible {
-        let grant = try grant(asked, peer)
+        let grant = try grant(request, peer)
         let body = try Self.document(body)
         guard let bundleID = body[text: "bundleID"], let name = body[text: "environment"],
             let digits = body[text: "token"]

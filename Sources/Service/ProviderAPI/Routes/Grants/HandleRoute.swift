@@ -10,13 +10,13 @@ enum HandleRoute {
     /// Carries out a request whose body has ended.
     static func ended(
         _ request: ProviderRequest,
-        _ asked: HandleRequest,
+        _ handleRequest: HandleRequest,
         on stream: StreamID,
         of connection: ProviderConnection,
     ) {
         do throws(Rejection) {
             guard let handles = connection.api.handles else { throw Rejection(.badPath) }
-            let work = try handles.work(asked, body: request.body, from: connection.peer)
+            let work = try handles.work(handleRequest, body: request.body, from: connection.peer)
             request.isHandled = true
             request.body = []
             run(work, on: stream, of: connection)

@@ -123,8 +123,8 @@ extension UpstreamRoute {
         }
         GrantRoute.answered(request, push, told, of: connection)
         request.isAnswered = true
-        let id = request.identify(using: &connection.random)
-        let (headers, body) = connection.response.forwarded(told, id, isUnique: !request.omitsUniqueID)
+        let id = request.identify(using: &connection.identifiers)
+        let (headers, body) = connection.response.upstreamAnswer(told, id, isUnique: !request.omitsUniqueID)
         connection.session?.respond(stream, headers, body: request.isHead ? nil : body)
     }
 

@@ -19,7 +19,8 @@ extension UpstreamRoute {
                 request, on: stream,
                 Rejection(.serviceUnavailable, detail: "Requests are captured in the development environment only."))
         }
-        let pushed = push.makePush(of: request, id: request.identify(using: &connection.random), by: forwarding.name)
+        let pushed = push.makePush(
+            of: request, id: request.identify(using: &connection.identifiers), by: forwarding.name)
         request.body = []
         let (place, number) = (push.upstream.place, request.scene?.number)
         let connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
@@ -49,7 +50,7 @@ extension UpstreamRoute {
             guard scene.mayAnswer(answer, later: { captured(stream, isKept: true, of: connection) }) else { return }
         }
         request.isAnswered = true
-        let id = request.identify(using: &connection.random)
+        let id = request.identify(using: &connection.identifiers)
         connection.session?.respond(
             stream, connection.response.captured(id, isUnique: !request.omitsUniqueID), body: nil)
     }

@@ -79,7 +79,8 @@ enum UpstreamRoute {
         guard times > 0, let forwarding = connection.api.forwarding else { return }
         request.isHandled = true
         if push.upstream.captures { return capture(request, push, on: stream, of: connection) }
-        let pushed = push.makePush(of: request, id: request.identify(using: &connection.random), by: forwarding.name)
+        let pushed = push.makePush(
+            of: request, id: request.identify(using: &connection.identifiers), by: forwarding.name)
         request.body = []
         if push.upstream.hold > 0 { push.copy = pushed }
         connection.record(.forwarded, request)

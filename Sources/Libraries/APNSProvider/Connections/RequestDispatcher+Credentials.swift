@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 
 // Provider tokens, new credentials, and shutting down.
-extension Dispatcher {
+extension RequestDispatcher {
     /// New credentials that wait until the last connection with the old ones has ended.
     struct Replacement {
         let opener: ConnectionOpener

@@ -6,7 +6,7 @@ import NIOCore
 /// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`. It gives requests to
 /// connections, keeps those that wait, and opens and closes connections. It is confined to one event loop, which all
 /// connections of a client share, so it needs no lock.
-final class Dispatcher {
+final class RequestDispatcher {
     struct Settings: Sendable {
         var environment: APNSEnvironment
         var limits: ConnectionPlan.Limits

@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 
 // How connections are opened and closed.
-extension Dispatcher {
+extension RequestDispatcher {
     /// Opens a connection. One time limit covers the lookup, TCP, TLS and the service's SETTINGS.
     func open(_ id: ConnectionPlan.ID) {
         let keepAlive = KeepAlive(settings.keepAlive, at: .now())

@@ -2,7 +2,7 @@
 /// Vigna, seeded by the system.
 ///
 /// The system's generator needs a system call for every eight bytes. That was a twentieth of the cost of a request.
-package struct IdentifierRandom: RandomNumberGenerator, Sendable {
+package struct IdentifierGenerator: RandomNumberGenerator, Sendable {
     private var state: SIMD4<UInt64>
 
     /// - Parameter system: the generator that provides the seed of 256 bits.

@@ -4,7 +4,7 @@ package import SQLSupport
 package import Storage
 
 /// The bodies of Web Push that phones fetch, on either database. The statements are the same for both.
-package struct SQLBodyStore: WebPushBodyStore {
+package struct SQLWebPushBodyStore: WebPushBodyStore {
     let database: any SQLDatabase
 
     package init(_ database: any SQLDatabase) { self.database = database }

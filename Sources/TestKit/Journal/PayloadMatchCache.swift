@@ -1,10 +1,10 @@
 import Matching
 
-/// A match whose comparison of payloads is done for the entries up to a number.
+/// A match with the results of comparing the payloads of the entries up to a number.
 ///
 /// Comparing a payload parses it, and the provider APIs wait for the journal's lock at each request. So what an operation under
 /// the lock needs of the payloads is found out before it.
-struct ExaminedMatch {
+struct PayloadMatchCache {
     /// The number of the last entry that was examined.
     private(set) var last: UInt64 = 0
     private let match: RequestMatch

@@ -6,7 +6,7 @@ import Storage
 package import Trust
 
 /// The phones that endpoints of handles stand for. Messages to them obey the limits of their grants, as notifications do.
-package final class PhoneSubscriptions: Sendable {
+package final class HandleSubscriptions: Sendable {
     private let endpoints: any HandleEndpoints
     private let grants: any GrantStore
     let bodies: any WebPushBodies
@@ -46,7 +46,7 @@ package final class PhoneSubscriptions: Sendable {
     /// - Parameter digest: the hash of the endpoint.
     /// - Returns: nil if there is none, if its handle has ended, or if its grant was revoked. A grant whose time is over may get
     ///   another one, so that is one of its limits.
-    func find(_ digest: [UInt8]) async throws(StoreError) -> PhoneSubscription? {
+    func find(_ digest: [UInt8]) async throws(StoreError) -> HandleSubscription? {
         guard let (endpoint, handle) = try await endpoints.endpoint(with: digest) else { return nil }
         let (accounts, now) = (accounts.current, clock.time)
         guard let grant = accounts.grants[handle.grant], grant.revoked == nil,
@@ -57,7 +57,7 @@ package final class PhoneSubscriptions: Sendable {
             try await endpoints.removeEndpoint(with: digest)
             return nil
         }
-        return PhoneSubscription(
+        return HandleSubscription(
             endpoint: endpoint, handle: handle, grant: grant, app: app, isPlain: isPlain(grant, app, handle.environment)
         )
     }
@@ -69,7 +69,7 @@ package final class PhoneSubscriptions: Sendable {
 
     /// Sends a message within the limits of the phone's grant.
     func send(
-        _ message: WebPushMessage, _ id: NotificationID, timeToLive: UInt64, to phone: PhoneSubscription
+        _ message: WebPushMessage, _ id: NotificationID, timeToLive: UInt64, to phone: HandleSubscription
     ) async throws(PhoneRefusal) {
         do throws(PhoneRefusal) {
             try check(message, phone)
@@ -82,7 +82,7 @@ package final class PhoneSubscriptions: Sendable {
     }
 
     /// Checks the limits of the grant that concern a message.
-    private func check(_ message: WebPushMessage, _ phone: PhoneSubscription) throws(PhoneRefusal) {
+    private func check(_ message: WebPushMessage, _ phone: HandleSubscription) throws(PhoneRefusal) {
         let grant = phone.grant
         guard !grant.isSuspended else {
             throw .busy(
@@ -104,14 +104,14 @@ package final class PhoneSubscriptions: Sendable {
         }
     }
 
-    private func unavailable(_ trouble: PhoneTrouble, _ cause: String, _ phone: PhoneSubscription) -> PhoneRefusal {
+    private func unavailable(_ trouble: PhoneTrouble, _ cause: String, _ phone: HandleSubscription) -> PhoneRefusal {
         sending.report(
             trouble, cause, of: UpstreamPlace(bundleID: phone.app.bundleID, environment: phone.handle.environment))
         return .unavailable(cause)
     }
 
     private func forward(
-        _ message: WebPushMessage, _ id: NotificationID, _ timeToLive: UInt64, _ phone: PhoneSubscription
+        _ message: WebPushMessage, _ id: NotificationID, _ timeToLive: UInt64, _ phone: HandleSubscription
     ) async throws(PhoneRefusal) {
         guard let token = handleKey.open(phone.handle.token, of: phone.handle.handle) else {
             throw unavailable(.unreadableToken, "The device token of the endpoint's handle cannot be read.", phone)
