@@ -204,7 +204,7 @@ extension HTTP2Session {
             } else if isHTTP1 {
                 .plainHTTP1
             } else {
-                .protocolError(fault.code, fault.description)
+                .protocolError(fault.code, fault.rule)
             }
         beginClosing(reason)
         // TLS waits for the peer's close_notify, and would decrypt everything that a flood still sends. If the channel

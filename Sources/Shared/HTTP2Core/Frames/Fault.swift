@@ -27,8 +27,8 @@ package struct Fault: Error, Sendable, CustomStringConvertible {
         flood = kind
     }
 
-    package var description: String {
-        guard let flood else { return "\(code): \(text) (\(section))" }
-        return "\(code): flood of \(flood.rawValue)"
-    }
+    package var description: String { "\(code): \(rule)" }
+
+    /// The description without the code, for those who show that themselves.
+    package var rule: String { flood.map { "flood of \($0.rawValue)" } ?? "\(text) (\(section))" }
 }
