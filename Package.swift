@@ -379,7 +379,8 @@ let package = Package(
                 "Notifications", "Credentials", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS,
                 nioSSL,
             ]),
-        tests("Tests/Shared/WebPushEncryptionTests", ["Notifications", "WebPushEncryption", crypto]),
+        tests(
+            "Tests/Shared/WebPushEncryptionTests", ["CommonTesting", "Notifications", "WebPushEncryption", crypto]),
         tests(
             "Tests/Shared/ConnectionsTests",
             ["Rates", "Connections", nioCore, nioPosix, nioEmbedded, nioSSL, logging, inMemoryLogging]),

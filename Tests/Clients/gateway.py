@@ -13,12 +13,12 @@ from service import Account, Service
 class Gateway:
     """The upstream, with an app and its phone, and a gateway whose upstream it is."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, options=()):
         self.folder = folder
         self.apple = Service()
         self.apple_account = Account(self.apple, folder)
         self.bundle_id = self.apple_account.bundle_id
-        self.publisher = Service()
+        self.publisher = Service(options=options)
         self.publisher.manage("POST", "/v1/fixtures", {"teams": [{"name": "Publisher", "apps": [self.bundle_id]}]})
         self.publisher.manage("PUT", f"/v1/apps/{self.bundle_id}/upstreams/development", {
             "url": f"https://127.0.0.1:{self.apple.port()}", "authority": self.apple.ready["caPEM"],

@@ -4,26 +4,20 @@ import base64
 import itertools
 import json
 import os
+import socket
 import ssl
 import stat
 import subprocess
 
-import http_ece
 import httpx
-import py_vapid
 import pytest
 import pywebpush
-import requests
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
+from gateway import Gateway
 from service import Service
+from web_push import Keys, point, trusting, vapid
 
 BUNDLE_ID = "com.example.app"
-
-
-def text(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def courier(service, identity):
@@ -34,12 +28,11 @@ def courier(service, identity):
     return httpx.Client(http2=True, verify=context, base_url=f"https://{address}", timeout=30)
 
 
-class Subscription:
+class Subscription(Keys):
     """A subscription of an app on a device, with keys as a browser makes them."""
 
     def __init__(self, service, identity, name, **document):
-        self.private_key = ec.generate_private_key(ec.SECP256R1())
-        self.auth = os.urandom(16)
+        super().__init__()
         with courier(service, identity) as client:
             answer = client.put(f"/1/apps/{BUNDLE_ID}/subscriptions/{name}", json=document)
         assert answer.status_code == 200, answer.text
@@ -47,9 +40,7 @@ class Subscription:
 
     @property
     def info(self):
-        point = self.private_key.public_key().public_bytes(
-            serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
-        return {"endpoint": self.endpoint, "keys": {"p256dh": text(point), "auth": text(self.auth)}}
+        return self.subscription(self.endpoint)
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +52,6 @@ def pushed(tmp_path_factory):
     service.command("device", "register", "--identity", str(identity), "--bundle-id", BUNDLE_ID)
     yield service, identity
     service.stop()
-
-
-def trusting(service):
-    session = requests.Session()
-    # Without this, REQUESTS_CA_BUNDLE would win.
-    session.trust_env = False
-    session.verify = service.ready["ca"]
-    return session
-
-
-def vapid():
-    vapid = py_vapid.Vapid02()
-    vapid.generate_keys()
-    return vapid
 
 
 def test_pywebpush_reaches_a_device_that_is_offline_and_one_that_is_connected(pushed):
@@ -92,9 +69,7 @@ def test_pywebpush_reaches_a_device_that_is_offline_and_one_that_is_connected(pu
         for expected in (b"first", b"second"):
             line = next(lines)
             assert line["subscription"] == "pywebpush" and line["webPush"]["encoding"] == "aes128gcm"
-            body = base64.urlsafe_b64decode(line["webPush"]["body"] + "==")
-            assert expected == http_ece.decrypt(
-                body, private_key=subscription.private_key, auth_secret=subscription.auth, version="aes128gcm")
+            assert subscription.decrypt(base64.urlsafe_b64decode(line["webPush"]["body"] + "==")) == expected
             answer = client.post("/1/acknowledgements", json={"sendings": [line["sending"]]})
             assert answer.status_code in (200, 204), answer.text
             if expected == b"first":
@@ -104,8 +79,7 @@ def test_pywebpush_reaches_a_device_that_is_offline_and_one_that_is_connected(pu
 def test_a_subscription_with_a_key_takes_its_owner_alone(pushed):
     service, identity = pushed
     owner, stranger = vapid(), vapid()
-    point = owner.public_key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
-    subscription = Subscription(service, identity, "restricted", vapid=text(point))
+    subscription = Subscription(service, identity, "restricted", vapid=point(owner.public_key))
 
     def send(**more):
         try:
@@ -169,3 +143,61 @@ def test_the_command_subscribes_and_shows_what_is_inside(pushed, tmp_path):
     assert [line["subscription"] for line in received] == ["by hand", "by hand"]
     # What is not UTF-8 has no text.
     assert [line.get("text") for line in received] == ["Grüße", None]
+
+
+@pytest.fixture
+def unsubscribing():
+    """The headers of a server that names a URL at which its subscriptions end (Mastodon), and where that would be asked."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        yield {"TTL": "60", "Unsubscribe-Url": f"http://127.0.0.1:{listener.getsockname()[1]}/unsubscribe"}, listener
+
+
+def nobody_has_come(listener):
+    try:
+        listener.accept()
+    except BlockingIOError:
+        return True
+    return False
+
+
+def test_the_service_asks_no_url_that_a_sender_names(tmp_path, unsubscribing):
+    """A stranger could choose it. The subscription's end is the sender's 404."""
+    headers, listener = unsubscribing
+    service, identity = Service(tmp_path / "data", options=["--web-push", "127.0.0.1:0"]), tmp_path / "device.pem"
+    try:
+        service.command("device", "activate", "--out", str(identity))
+        service.command("device", "register", "--identity", str(identity), "--bundle-id", BUNDLE_ID)
+        subscription = Subscription(service, identity, "mastodon.example", plain=True)
+        sender = trusting(service)
+        assert sender.post(subscription.endpoint, data=b"x", headers=headers).status_code == 201
+        with courier(service, identity) as client:
+            assert client.delete(f"/1/apps/{BUNDLE_ID}/subscriptions/mastodon.example").status_code in (200, 204)
+        assert sender.post(subscription.endpoint, data=b"x", headers=headers).status_code == 404
+    finally:
+        # It answers everything before, so nothing comes later.
+        service.stop()
+    assert nobody_has_come(listener)
+
+
+def test_a_gateway_asks_no_url_that_a_sender_names(tmp_path, unsubscribing):
+    """Not even when Apple says that the phone is gone."""
+    headers, listener = unsubscribing
+    gateway = Gateway(tmp_path, ["--web-push", "127.0.0.1:0"])
+    try:
+        grant = gateway.publisher.manage(
+            "POST", "/v1/grants", {"bundleID": gateway.bundle_id, "name": "phones", "webPush": True})
+        sender = trusting(gateway.publisher)
+        answer = sender.post(
+            gateway.publisher.ready["development"]["webPush"] + "/1/handles",
+            headers={"Authorization": f"Bearer {grant['clientKey']}"}, json={
+                "bundleID": gateway.bundle_id, "environment": "development", "token": gateway.apple_account.device_token,
+                "webPush": {"name": "mastodon.example"}})
+        assert answer.status_code == 200, answer.text
+        endpoint, encrypted = answer.json()["endpoint"], headers | {"Content-Encoding": "aes128gcm"}
+        assert sender.post(endpoint, data=bytes(200), headers=encrypted).status_code == 201
+        gateway.apple_account.behave(kind="removed")
+        assert sender.post(endpoint, data=bytes(200), headers=encrypted).status_code == 404
+    finally:
+        gateway.close()
+    assert nobody_has_come(listener)

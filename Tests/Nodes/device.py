@@ -55,6 +55,12 @@ def status(block):
     return int(digits) if digits.isascii() and digits.isdigit() else -1
 
 
+def text(line):
+    """What a message of Web Push says, whose body is not encrypted."""
+    body = line["webPush"]["body"]
+    return base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()
+
+
 class Connection:
     """One HTTP/2 connection. It reads until the other side closes it."""
 
@@ -214,9 +220,10 @@ class Device:
         while self.token is None:
             await asyncio.sleep(0.02)
 
-    def mailbox(self, channel=None):
-        """The name of a mailbox in the history: that of the app, or what a channel keeps for this device."""
-        return self.name, channel or self.app
+    def mailbox(self, place=None):
+        """The name of a mailbox in the history: that of the app, what a channel keeps for this device, or the queue of a subscription or of
+        another app."""
+        return self.name, place or self.app
 
     async def leave(self):
         """Closes its connection, and stays away until `come_back`."""
@@ -249,10 +256,11 @@ class Device:
     def line_arrived(self, connection, line):
         if "sending" not in line:
             return
-        identifier = line["id"].lower()
+        identifier = text(line) if "webPush" in line else line["id"].lower()
         self.received[identifier] += 1
         if self.history:
-            self.history.arrived(self.mailbox(line.get("channel")), identifier, self.name, connection.epoch)
+            mailbox = self.mailbox(line.get("channel") or line.get("subscription") or line.get("topic"))
+            self.history.arrived(mailbox, identifier, self.name, connection.epoch)
         if "channel" in line:
             self.broadcasts[line["channel"]].append(identifier)
         if connection in self.stale and self.is_silence_due:
@@ -301,15 +309,20 @@ class Device:
         return self.received[identifier] == 0
 
     async def subscribe(self, channel):
-        """Asks until the app is subscribed. The connection may end at any moment."""
+        await self.ask("PUT", f"/1/apps/{self.app}/channels/{channel}")
+
+    async def ask(self, method, path, body=b""):
+        """Asks until the answer is good, and returns its body. The connection may end at any moment."""
         while True:
             try:
-                status, _ = await self.connection.request("PUT", f"/1/apps/{self.app}/channels/{channel}")
-                if status == 204:
-                    return
-                raise SystemExit(f"the subscription was answered {status}")
+                status, answer = await self.connection.request(method, path, body)
+                if status in (200, 204):
+                    return answer
+                if status < 500:
+                    raise SystemExit(f"script/cluster: {method} {path} was answered with {status}")
             except (*LOST, AttributeError):
-                await asyncio.sleep(0.1)
+                pass
+            await asyncio.sleep(0.1)
 
     def duplicates(self, identifier):
         """How often a notification came although it had come before."""

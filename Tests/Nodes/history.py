@@ -1,12 +1,16 @@
 """What happened to each notification in a cluster, and a checker that needs nothing else.
 
-A history has, for each mailbox (a device with its app, or a device with a channel), what was sent, what was answered, and what was
+A history has, for each mailbox (a device with its app, a device with a channel, or a queue), what was sent, what was answered, and what was
 delivered on which stream. The streams of a device are numbered in the order in which it opened them: a stream's number is its epoch.
 All events have one order, because one process sees them all.
 
+A mailbox can be a queue: a subscription of Web Push, or an app of which the device keeps more than the newest notification. It has one
+sender, which sends when it has the answer to the message before.
+
 The rules:
 
-lost      A notification that was answered with 200 arrives, unless another one took its place that may have been stored later. One
+lost      A notification that was answered with 200 arrives, unless another one took its place that may have been stored later. In a
+          queue nothing takes its place. One
           that had its answer, or had arrived, before the notification was sent cannot have been stored later: it is older. So is one
           that its provider had given up by then, because its node was stopped, and one that its node had read by then, however long
           its statement is on its way to the database.
@@ -14,10 +18,17 @@ turn      What is sent after the answer to everything before it is not refused b
 refused   A notification that was answered with a 4xx never arrives.
 stale     Nothing arrives on a stream after the device's node has lost the device.
 unknown   Nothing arrives that was not sent.
+order     In a queue, what was accepted arrives in the order in which it was sent: for the first time, because it may come again.
+gone      The sender of a queue is not answered with a 4xx, for which it would forget the subscription.
 """
 
 import collections
 import itertools
+
+
+def is_refusal(status):
+    """Whether the answer says that the request was wrong, and not that it came too soon."""
+    return status is not None and 400 <= status < 500 and status != 429
 
 
 class Sent:
@@ -45,17 +56,25 @@ class Sent:
 
 class History:
     # The defects that can be planted, to see that they are found.
-    DEFECTS = ["lost", "older", "refused", "stale", "delayed", "turned"]
+    DEFECTS = ["lost", "older", "refused", "stale", "delayed", "turned", "missing", "swapped", "forgotten"]
+    # Those of queues.
+    QUEUE_DEFECTS = DEFECTS[-3:]
+    ACCEPTED = 200, 201
 
     def __init__(self, defect=None):
         self.moments = itertools.count()
         self.mailboxes = collections.defaultdict(dict)
+        self.queues = set()
         # The streams on which nothing may arrive any more, as pairs of device and epoch.
         self.silenced = set()
         self.found = []
         self.defect = defect
         # The planted defect acts on one notification in the middle, and once.
         self.planted = None
+
+    def queue(self, mailbox):
+        """This mailbox is a queue."""
+        self.queues.add(mailbox)
 
     def sent(self, mailbox, identifier):
         self.mailboxes[mailbox][identifier] = Sent(next(self.moments))
@@ -64,6 +83,11 @@ class History:
         """`status` is None if there was no answer. A later answer does not come."""
         one = self.mailboxes[mailbox][identifier]
         one.ended, one.status = next(self.moments), status
+        if mailbox in self.queues:
+            if self.defect == "forgotten" and not self.planted and len(self.mailboxes[mailbox]) > 3:
+                self.planted, status = identifier, 404
+            if is_refusal(status):
+                self.found.append(f"gone: {identifier} was answered with {status}, and its queue is there ({mailbox})")
 
     def given_up(self, mailbox, identifier):
         """Its provider waits no longer for its node, which was stopped for so long that it has to notice this."""
@@ -109,6 +133,10 @@ class History:
     def plant(self, mailbox, identifier, device, epoch):
         """Changes an event as the defect would. The others stay as they are."""
         sent = self.mailboxes[mailbox]
+        if (self.defect in self.QUEUE_DEFECTS) != (mailbox in self.queues):
+            return identifier, epoch
+        if mailbox in self.queues:
+            return self.plant_in_queue(sent, identifier), epoch
         if self.planted == identifier and self.defect in ("lost", "older", "delayed"):
             return None, epoch
         if self.defect in ("delayed", "turned"):
@@ -139,6 +167,17 @@ class History:
         self.planted = identifier
         return older[-1]
 
+    def plant_in_queue(self, sent, identifier):
+        """A message that was accepted before is not there any more when its turn comes, or came before the one that was sent earlier."""
+        one = sent.get(identifier)
+        arrived = [other for other in sent.values() if other.arrivals and other.status in self.ACCEPTED]
+        if self.planted is None and len(arrived) > 2 and one and one.status in self.ACCEPTED and not one.arrivals:
+            if self.defect == "missing":
+                self.planted = identifier
+            elif self.defect == "swapped":
+                self.planted, arrived[-1].arrivals = identifier, [next(self.moments)]
+        return None if self.defect == "missing" and self.planted == identifier else identifier
+
     def check(self, is_over=False):
         """Returns what is wrong, each fault as a sentence.
 
@@ -147,18 +186,28 @@ class History:
         for mailbox, sent in self.mailboxes.items():
             arrived = [one for one in sent.values() if one.arrivals]
             for identifier, one in sent.items():
-                if one.status is not None and 400 <= one.status < 500 and one.status != 429 and one.arrivals:
+                if is_refusal(one.status) and one.arrivals:
                     found.append(f"refused: {identifier} was answered with {one.status}, and arrived ({mailbox})")
                 if is_over:
                     found += [fault for fault in self.lost(mailbox, identifier, arrived) if fault not in found]
+            if mailbox in self.queues:
+                found += self.disorder(mailbox)
         return found
+
+    def disorder(self, mailbox):
+        accepted = [each for each in self.mailboxes[mailbox].items() if each[1].status in self.ACCEPTED and each[1].arrivals]
+        return [
+            f"order: {earlier} was sent before {later}, both were accepted, and it arrived after it ({mailbox})"
+            for (earlier, one), (later, other) in itertools.pairwise(accepted) if one.arrivals[0] > other.arrivals[0]]
 
     def lost(self, mailbox, identifier, arrived=None):
         """`arrived` has those of the mailbox that have arrived, if they were looked for already."""
         sent = self.mailboxes[mailbox]
         one = sent[identifier]
-        if one.status != 200 or one.arrivals or one.is_removed:
+        if one.status not in self.ACCEPTED or one.arrivals or one.is_removed:
             return []
+        if mailbox in self.queues:
+            return [f"lost: {identifier} was answered with {one.status}, and did not arrive ({mailbox})"]
         if self.may_be_replaced(one, sent.values() if arrived is None else arrived):
             return []
         return [f"lost: {identifier} was answered with 200, and nothing newer arrived ({mailbox})"]
@@ -172,6 +221,6 @@ class History:
 
     @property
     def counts(self):
-        """How many were sent, answered with 200, and delivered."""
+        """How many were sent, accepted, and delivered."""
         all_sent = [one for sent in self.mailboxes.values() for one in sent.values()]
-        return len(all_sent), sum(one.status == 200 for one in all_sent), sum(bool(one.arrivals) for one in all_sent)
+        return len(all_sent), sum(one.status in self.ACCEPTED for one in all_sent), sum(bool(one.arrivals) for one in all_sent)

@@ -52,8 +52,12 @@ class Wire:
 
 
 class Node:
-    def __init__(self, program, name, folder, database, key):
+    # With an origin of its own, since an endpoint is that of all nodes.
+    WEB_PUSH = ("--web-push", "127.0.0.1:0", "--web-push-url", "https://push.example.com")
+
+    def __init__(self, program, name, folder, database, key, has_web_push=True):
         self.program, self.name, self.data, self.folder = program, name, folder / name, folder
+        self.has_web_push = has_web_push
         self.database, self.key = database, key
         self.addresses = {}
         # Its ways to both servers of the database, and the way of the other nodes to it.
@@ -81,6 +85,7 @@ class Node:
             "127.0.0.1:%d" % server.sockets[0].getsockname()[1], "--store",
             f"postgresql:///postgres?host={','.join(hosts)}&user=carillon&target_session_attrs=read-write",
             "--store-key-file", self.key, "--log-level", "error",
+            *(self.WEB_PUSH if self.has_web_push else ()),
         ]
 
     def wires(self):
@@ -96,9 +101,11 @@ class Node:
             await self.process.wait()
             await asyncio.sleep(0.2)
         ready = json.loads(line)
-        for kind in ("provider", "courier"):
-            host, port = ready["development"][kind].rsplit(":", 1)
-            self.addresses[kind] = (host, int(port))
+        for kind in ("provider", "courier", "webPush"):
+            # An earlier release has no Web Push. Of that, the address is a URL.
+            if address := ready["development"].get(kind):
+                host, port = address.removeprefix("https://").rsplit(":", 1)
+                self.addresses[kind] = (host, int(port))
 
     async def kill(self):
         self.addresses = {}

@@ -6,12 +6,14 @@ from history import History
 
 
 class HistoryTests(unittest.TestCase):
-    def history(self, *events, defect=None):
+    def history(self, *events, defect=None, is_queue=False):
         """Makes a history of one mailbox: s1 sends 1, a1 answers it with 200, n1 gives no answer, r1 refuses it, u1 is a 503, d1
         delivers it on the first stream and e1 on the second, g1 gives it up at a node that is stopped, k1 says that its node has read
         it, w1 that the sender has waited for it, t1 that it was sent when everything had its answer and was answered with 200, f1 that
         it was refused then, x is the end of the first stream, and z the removal of the app."""
         history = History(defect)
+        if is_queue:
+            history.queue("box")
         for event in events:
             kind, number = event[0], event[1:]
             if kind == "s":
@@ -114,6 +116,34 @@ class HistoryTests(unittest.TestCase):
     def test_nothing_arrives_that_was_not_sent(self):
         self.assertEqual(self.kinds("d1"), ["unknown"])
 
+    def test_in_a_queue_nothing_takes_the_place_of_another(self):
+        events = ["s1", "a1", "s2", "n2", "s3", "a3", "d2", "d3"]
+        self.assertEqual(self.kinds(*events), [])
+        self.assertEqual(self.kinds(*events, is_queue=True), ["lost"])
+        self.assertEqual(self.kinds(*events, is_queue=True, is_over=False), [])
+        self.assertEqual(self.kinds("s1", "a1", "d1", "s2", "n2", "s3", "u3", is_queue=True), [])
+
+    def test_what_a_queue_has_accepted_arrives_in_its_order(self):
+        sent = ["s1", "a1", "s2", "a2", "s3", "n3", "s4", "a4"]
+        self.assertEqual(self.kinds(*sent, "d1", "d2", "d1", "d4", "d3", "e1", is_queue=True), [])
+        self.assertEqual(self.kinds(*sent, "d2", "d1", "d4", is_queue=True), ["order"])
+        self.assertEqual(self.kinds(*sent, "d4", "d1", "d2", is_queue=True, is_over=False), ["order"])
+
+    def test_the_sender_of_a_queue_is_not_told_that_it_is_gone(self):
+        self.assertEqual(self.kinds("s1", "r1", is_queue=True), ["gone"])
+        self.assertEqual(self.kinds("s1", "u1", is_queue=True), [])
+
+    def test_each_planted_defect_of_a_queue_is_found(self):
+        events = [event for number in range(1, 8) for event in (f"s{number}", f"a{number}", f"d{number}")]
+        self.assertEqual(self.kinds(*events, is_queue=True), [])
+        for defect, kind in {"missing": "lost", "swapped": "order", "forgotten": "gone"}.items():
+            with self.subTest(defect):
+                self.assertEqual(self.kinds(*events, is_queue=True, defect=defect), [kind])
+                # It comes again, which helps nobody.
+                self.assertEqual(self.kinds(*events, "e7", "e4", is_queue=True, defect=defect), [kind])
+                self.assertEqual(self.kinds(*events, defect=defect), [])
+        self.assertEqual(History.QUEUE_DEFECTS, ["missing", "swapped", "forgotten"])
+
     def test_each_planted_defect_is_found(self):
         events = [event for number in range(1, 8) for event in (f"s{number}", f"a{number}", f"d{number}", f"w{number}")]
         self.assertEqual(self.kinds(*events), [])
@@ -126,7 +156,8 @@ class HistoryTests(unittest.TestCase):
         turns = [event for number in range(1, 8) for event in (f"s{number}", f"a{number}", f"t{number}")]
         self.assertEqual(self.kinds(*turns, "d7"), [])
         self.assertEqual(self.kinds(*turns, "d7", defect="turned"), ["turn"])
-        self.assertEqual(set(History.DEFECTS), {"lost", "older", "refused", "stale", "delayed", "turned"})
+        self.assertEqual(
+            set(History.DEFECTS) - set(History.QUEUE_DEFECTS), {"lost", "older", "refused", "stale", "delayed", "turned"})
 
     def test_it_counts(self):
         self.assertEqual(self.history("s1", "a1", "d1", "s2", "n2").counts, (2, 1, 1))

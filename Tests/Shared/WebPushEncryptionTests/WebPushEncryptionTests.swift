@@ -20,38 +20,25 @@ struct WebPushEncryptionTests {
 
     // MARK: The examples
 
-    /// RFC 8291, appendix A.
-    private enum Example {
-        static let text = "When I grow up, I want to be a watermelon"
-        static let auth = "BTBZMqHH6r4Tts7J_aSIgg"
-        static let privateKey = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"
-        static let publicKey =
-            "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
-        static let senderKey = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"
-        static let salt = "DGv6ra1nlYgDCS1FRnbzlw"
-        static let body =
-            "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
-    }
-
     private func keys() throws -> SubscriptionKeys {
-        try SubscriptionKeys(privateKey: Example.privateKey, auth: Example.auth)
+        try SubscriptionKeys(privateKey: RFC8291Example.privateKey, auth: RFC8291Example.auth)
     }
 
     @Test func `The example of RFC 8291, appendix A, is decrypted`() throws {
         let keys = try keys()
-        #expect(keys.p256dh == Example.publicKey)
-        #expect(keys.privateText == Example.privateKey && keys.authText == Example.auth)
-        let text = try keys.decrypt(.aes128gcm(try bytes(Example.body)))
-        #expect(String(decoding: text, as: UTF8.self) == Example.text)
+        #expect(keys.p256dh == RFC8291Example.publicKey)
+        #expect(keys.privateText == RFC8291Example.privateKey && keys.authText == RFC8291Example.auth)
+        let text = try keys.decrypt(.aes128gcm(try bytes(RFC8291Example.body)))
+        #expect(String(decoding: text, as: UTF8.self) == RFC8291Example.text)
     }
 
     @Test func `With the key and the salt of RFC 8291, appendix A, the sender makes the same bytes`() throws {
-        let sender = try WebPushSender(p256dh: Example.publicKey, auth: Example.auth)
+        let sender = try WebPushSender(p256dh: RFC8291Example.publicKey, auth: RFC8291Example.auth)
         let message = try sender.encrypt(
-            Array(Example.text.utf8), as: .aes128gcm, padding: 0,
-            key: try P256.KeyAgreement.PrivateKey(rawRepresentation: try bytes(Example.senderKey)),
-            salt: try bytes(Example.salt))
-        #expect(message == .aes128gcm(try bytes(Example.body)))
+            Array(RFC8291Example.text.utf8), as: .aes128gcm, padding: 0,
+            key: try P256.KeyAgreement.PrivateKey(rawRepresentation: try bytes(RFC8291Example.senderKey)),
+            salt: try bytes(RFC8291Example.salt))
+        #expect(message == .aes128gcm(try bytes(RFC8291Example.body)))
     }
 
     @Test(arguments: [
@@ -68,16 +55,11 @@ struct WebPushEncryptionTests {
     }
 
     @Test func `The example of the draft's aesgcm is decrypted`() throws {
-        // draft-ietf-webpush-encryption-04, 5.
-        let keys = try SubscriptionKeys(
-            privateKey: "9FWl15_QUQAWDaD3k3l50ZBZQJ4au27F1V4F0uLSD_M", auth: "R29vIGdvbyBnJyBqb29iIQ")
+        let keys = try SubscriptionKeys(privateKey: DraftExample.privateKey, auth: DraftExample.auth)
         let text = try keys.decrypt(
             .aesgcm(
-                try bytes("6nqAQUME8hNqw5J3kl8cpVVJylXKYqZOeseZG8UueKpA"),
-                dh: try bytes(
-                    "BNoRDbb84JGm8g5Z5CFxurSqsXWJ11ItfXEWYVLE85Y7CYkDjXsIEc4aqxYaQ1G8BqkXCJ6DPpDrWtdWj_mugHU"),
-                salt: try bytes("lngarbyKfMoi9Z75xYXmkg")))
-        #expect(String(decoding: text, as: UTF8.self) == "I am the walrus")
+                try bytes(DraftExample.body), dh: try bytes(DraftExample.dh), salt: try bytes(DraftExample.salt)))
+        #expect(String(decoding: text, as: UTF8.self) == DraftExample.text)
     }
 
     // MARK: There and back
@@ -109,7 +91,7 @@ struct WebPushEncryptionTests {
 
     @Test func `A body that ends anywhere, or has another byte anywhere, is an error`() throws {
         let keys = try keys()
-        let body = try bytes(Example.body)
+        let body = try bytes(RFC8291Example.body)
         for length in 0..<body.count {
             let code = error { _ = try keys.decrypt(.aes128gcm(Array(body.prefix(length)))) }
             #expect(code == .truncated || code == .notAuthentic || code == .badKey, "\(length)")
@@ -132,7 +114,7 @@ struct WebPushEncryptionTests {
     func `A record size is at least 18, and the message is one record`(
         size: UInt32, code: WebPushEncryptionError.Code?
     ) throws {
-        var body = try bytes(Example.body)
+        var body = try bytes(RFC8291Example.body)
         for index in 0..<4 { body[16 + index] = UInt8(truncatingIfNeeded: size >> (24 - 8 * UInt32(index))) }
         #expect(error { _ = try keys().decrypt(.aes128gcm(body)) } == code)
     }
@@ -142,7 +124,7 @@ struct WebPushEncryptionTests {
         throws
     {
         let keys = try keys()
-        let body = try bytes(Example.body)
+        let body = try bytes(RFC8291Example.body)
         var off = body
         off.replaceSubrange(22..<86, with: [UInt8](repeating: 1, count: 64))
         var compressed = body
@@ -162,8 +144,8 @@ struct WebPushEncryptionTests {
     }
 
     @Test func `Keys, secrets and salts of another length are refused`() throws {
-        let key = try bytes(Example.privateKey)
-        let secret = try bytes(Example.auth)
+        let key = try bytes(RFC8291Example.privateKey)
+        let secret = try bytes(RFC8291Example.auth)
         for wrong in [
             [], Array(key.dropLast()), key + [0], [UInt8](repeating: 0, count: 32), [UInt8](repeating: 255, count: 32),
         ] {
@@ -175,7 +157,7 @@ struct WebPushEncryptionTests {
             let sender = try keys().publicKey
             #expect(error { _ = try keys().decrypt(.aesgcm([], dh: sender, salt: wrong)) } == .badSalt)
         }
-        #expect(error { _ = try SubscriptionKeys(privateKey: "§", auth: Example.auth) } == .badKey)
+        #expect(error { _ = try SubscriptionKeys(privateKey: "§", auth: RFC8291Example.auth) } == .badKey)
     }
 
     @Test func `Padding that lies is refused`() throws {
