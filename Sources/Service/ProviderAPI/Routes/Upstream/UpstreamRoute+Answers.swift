@@ -56,7 +56,9 @@ extension UpstreamRoute {
                 .answered(status: UInt16(clamping: told.status), reason: told.reason, own: own), request)
             respond(told, to: request, push, own: own, on: stream, of: connection)
         case .failed(let cause, let mayHaveBeenTaken):
-            let more = mayHaveBeenTaken ? " It may have accepted the notification." : ""
+            // Most causes say it already.
+            let isSaid = !mayHaveBeenTaken || cause.contains("may have accepted")
+            let more = isSaid ? "" : " It may have accepted the notification."
             let unavailable = Rejection(
                 .serviceUnavailable, detail: "The upstream has not answered: \(cause)\(more)")
             keepOrRefuse(request, push, unavailable, on: stream, of: connection)
