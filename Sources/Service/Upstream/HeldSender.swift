@@ -236,10 +236,8 @@ package struct HeldSender: Sendable {
 
     /// Records an attempt, unless the notification was certainly not sent.
     private func record(_ answer: ForwardingAnswer, _ push: HeldPush) {
-        switch answer {
-        case .failed(_, let mayHaveBeenTaken): if mayHaveBeenTaken { record(.forwarded, push) }
-        case .answered(let answer):
-            record(.forwarded, push)
+        if answer.mayHaveReachedUpstream { record(.forwarded, push) }
+        if case .answered(let answer) = answer {
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), push)
         }
     }

@@ -131,7 +131,10 @@ extension ManagementMessages.App: RemovableItem {
     var itemName: String { bundleID }
 
     var line: String {
-        let forwarded = (upstreams ?? []).map { "  \($0.environment) forwarded to \($0.url)" }.joined()
+        let forwarded = (upstreams ?? []).map { upstream in
+            let refused = upstream.refused.map { ", which \($0.line)" } ?? ""
+            return "  \(upstream.environment) forwarded to \(upstream.url)\(refused)"
+        }.joined()
         let channels = broadcast ? "" : "  no broadcast channels"
         let kept = keep == 1 ? "" : "  keeps \(keep)"
         return "\(bundleID)  team \(teamID)  topics: \(topics.joined(separator: ", "))\(channels)\(kept)\(forwarded)"

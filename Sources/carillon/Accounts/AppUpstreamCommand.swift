@@ -139,6 +139,12 @@ extension ManagementMessages.Upstream {
         if hold != "PT0S" { parts.append("hold \(hold)") }
         if capture { parts.append("capture") }
         if compare { parts.append("compare") }
+        if let refused { parts.append(refused.line) }
         return parts.joined(separator: "  ")
     }
+}
+
+extension ManagementMessages.UpstreamRefusal {
+    /// What a person reads.
+    var line: String { "refuses the gateway's own key or certificate since \(shown(since)): \(reason)" }
 }

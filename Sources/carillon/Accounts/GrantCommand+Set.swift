@@ -12,8 +12,8 @@ extension GrantCommand {
         static let configuration = CommandConfiguration(
             abstract: "Change a grant: what is given, at once, on open connections too.",
             discussion: """
-                What is not given stays. 0 removes a limit that is a number or a date, an empty text the topics or push types, \
-                and --priority 0 the priorities: --rate 0 --topic ''.
+                What is not given stays. 0 removes a limit that is a number or a date, an empty text the date, the topics or \
+                the push types, and --priority 0 the priorities: --rate 0 --expires '' --topic ''.
                 """)
 
         @OptionGroup var common: CommonOptions

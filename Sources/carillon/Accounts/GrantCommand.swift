@@ -103,8 +103,11 @@ struct GrantCommand: AsyncParsableCommand {
             for (option, number) in numbers {
                 if let number, number < least { throw ValidationError("\(option) takes a number from \(least) on.") }
             }
-            if let expires, least > 0 || expires != "0" { _ = try Self.milliseconds(expires) }
+            if let expires, least > 0 || !Self.removes(expires) { _ = try Self.milliseconds(expires) }
         }
+
+        /// Whether a date in a change removes the limit.
+        private static func removes(_ date: String) -> Bool { date.isEmpty || date == "0" }
 
         static func milliseconds(_ text: String) throws -> UInt64 {
             let date =
@@ -123,7 +126,7 @@ struct GrantCommand: AsyncParsableCommand {
             limits.priorities = priorities.isEmpty ? nil : priorities.filter { $0 != 0 }
             (limits.rate, limits.burst, limits.daily) = (rate, burst, daily)
             limits.payloadBytes = payloadBytes
-            limits.expires = try expires.map { $0 == "0" ? 0 : try Self.milliseconds($0) }
+            limits.expires = try expires.map { Self.removes($0) ? 0 : try Self.milliseconds($0) }
             limits.encryptedOnly = try encryptedOnly.map(EncryptedOnlyArgument.read)
             limits.maximumHandles = maximumHandles
             limits.registration = registration?.rawValue
@@ -252,6 +255,10 @@ struct GrantCommand: AsyncParsableCommand {
     }
 }
 
+extension GrantCommand {
+    static func count(ofHandles count: Int) -> String { count == 1 ? "1 handle" : "\(count) handles" }
+}
+
 extension ManagementMessages.Grant: RemovableItem {
     static let path = "/v1/grants"
     static let plural = "grants, and what they sent"
@@ -276,7 +283,7 @@ extension ManagementMessages.Grant: RemovableItem {
         ].compactMap { $0 }.joined(separator: ", ")
         return [
             grant, name, bundleID, webPush == true ? "web push" : nil, state, limited.isEmpty ? "no limits" : limited,
-            "\(handles) handles",
+            GrantCommand.count(ofHandles: handles),
             limits.registration == GrantRegistration.code.rawValue ? "registration by code" : nil,
             answers.isEmpty ? "nothing sent" : "sent: \(answers)",
         ].compactMap { $0 }.joined(separator: "  ")

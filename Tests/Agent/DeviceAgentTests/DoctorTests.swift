@@ -99,6 +99,16 @@ import Testing
         }
     }
 
+    @Test func `The provider API's port is found, and the advice is about the port`() async throws {
+        let provider = try required(CarillonProcess.current.ready.development).provider
+        try await withDevice { _, arguments in
+            let report = try await doctor(
+                try replacing("--service", with: "https://\(provider)", in: arguments))
+            #expect(report.status == 1 && report.faults.contains(.certificate), "\(report.text)")
+            #expect(report[.certificate]?.advice.contains("5223") == true, "\(report.text)")
+        }
+    }
+
     @Test func `Without options, an agent and a package, the doctor says what it needs`() async throws {
         let end = try await ChildProcess.run(BuiltCommand.agentPath, ["doctor", "--socket", "/nonexistent/s"])
         #expect(end.status != 0 && end.errors.contains("--state, --socket, --service and --ca"), "\(end.errors)")

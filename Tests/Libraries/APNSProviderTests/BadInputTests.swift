@@ -69,6 +69,17 @@ import Testing
         }
     }
 
+    @Test func `A server that refuses HTTP 2 in the TLS handshake is named as one that does not speak it`() {
+        // As NIOSSL gives BoringSSL's errors.
+        struct Alert: Error, CustomStringConvertible {
+            let description =
+                "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436576 error:10000460:SSL routines:"
+                + "OPENSSL_internal:TLSV1_ALERT_NO_APPLICATION_PROTOCOL at tls_record.cc:486]))"
+        }
+        let cause = ServerConnection.cause(of: .channelError(Alert()))
+        #expect(cause.contains("does not speak HTTP/2") && !cause.contains("TLSV1"), "\(cause)")
+    }
+
     @Test func `A server that speaks HTTP 1`() async throws {
         let html = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\n\r\n<html>No</html>"
         try await RawServer.run(.answering(html)) { environment in

@@ -74,6 +74,31 @@ import Testing
         }
     }
 
+    @Test func `A proxy that is silent is named as the cause`() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            try await ConnectProxy.run(.silent) { proxy in
+                let address = try HTTPProxy(url: proxy.url)
+                var internals = ProviderClient.Internals()
+                internals.openTimeout = .milliseconds(50)
+                try await server.withClient({ $0.proxy = address }, internals: internals) { client in
+                    let error = await failure { () async throws(ProviderError) in try await client.connect() }
+                    #expect(error?.code == .cannotConnect)
+                    #expect(error?.cause.contains("the proxy did not answer in time") == true, "\(error?.cause ?? "")")
+                }
+            }
+        }
+    }
+
+    @Test func `A proxy that cannot be reached is named as the cause`() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            let address = try HTTPProxy(url: "http://127.0.0.1:1")
+            try await server.withClient({ $0.proxy = address }) { client in
+                let error = await failure { () async throws(ProviderError) in try await client.connect() }
+                #expect(error?.cause.contains("the proxy cannot be reached") == true, "\(error?.cause ?? "")")
+            }
+        }
+    }
+
     @Test(arguments: ["ftp://host:1", "https://host", "host:3128", "http://", "http://host:0", "http://host/path", ""])
     func `Another address than that of a proxy is refused`(url: String) {
         #expect(throws: ProviderError.self) { try HTTPProxy(url: url) }

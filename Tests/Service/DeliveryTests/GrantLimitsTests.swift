@@ -130,6 +130,37 @@ struct GrantLimitsTests {
         #expect(refusal?.detail?.contains("encryptedOnly") == true)
     }
 
+    @Test func `A header that could say something is refused`() throws {
+        func refusal(_ limits: GrantLimits, _ value: String) -> Rejection? {
+            do throws(Rejection) {
+                try limits.check(header: "apns-collapse-id", value, .badCollapseID)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let encrypted = limits { $0.encryptedOnly = true }
+        for value in ["a", "chat-42", "!slw48wfj34rtnrf:example.com", String(repeating: "a", count: 64)] {
+            #expect(refusal(encrypted, value) == nil, "\(value)")
+        }
+        for value in [
+            "Bob: lets meet at five behind the church, bring the money", "Bob\u{a0}says", "Bob\u{200b}says",
+            "Bob\tsays", String(repeating: "a", count: 65),
+        ] {
+            let found = refusal(encrypted, value)
+            let refused = try #require(found, "\(value)")
+            #expect(refused.reason == .badCollapseID)
+            #expect(refused.detail?.contains("encryptedOnly") == true)
+            #expect(refused.detail?.contains("apns-collapse-id") == true)
+            #expect(refusal(GrantLimits(), value) == nil, "Without the limit it may be anything.")
+        }
+    }
+
+    @Test(arguments: [EncryptedForm.any, .webPush, .matrix, .keys([:])])
+    func `What is readable of each form has the collapse identifier`(_ form: EncryptedForm) {
+        #expect(form.readable.contains("apns-collapse-id") && form.readable.contains("aps.thread-id"))
+    }
+
     private func refusal(_ form: EncryptedForm, payload: String) -> Rejection? {
         refusal(limits { ($0.encryptedOnly, $0.encryptedForm) = (true, form) }, payload: payload)
     }

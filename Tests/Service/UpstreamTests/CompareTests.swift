@@ -110,6 +110,11 @@ import Testing
                 ({ $0.payload(#"{"aps":{"alert":"Hello"}}"#) }, "PayloadEmpty"),
                 ({ $0.payload("[" + String(repeating: " ", count: 5000) + "]") }, "PayloadTooLarge"),
                 ({ $0["apns-topic"] = "com.example.other" }, "TopicDisallowed"),
+                // What is not valid would be forwarded as it came, so it must not be a message either.
+                ({ $0["apns-collapse-id"] = String(repeating: "a", count: 65) }, "BadCollapseId"),
+                ({ $0["apns-collapse-id"] = "Bob says hello" }, "BadCollapseId"),
+                ({ $0["apns-id"] = "Bob says hello" }, "BadMessageId"),
+                ({ $0["apns-expiration"] = "Bob says hello" }, "BadExpirationDate"),
             ]
             for (change, reason) in refused {
                 let answer = try await send(rig, instance) {

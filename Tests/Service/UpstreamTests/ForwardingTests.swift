@@ -182,6 +182,23 @@ import Testing
         }
     }
 
+    @Test func `The log has what the upstream has answered to a request whose client went away`() async throws {
+        try await GatewayRig.run(script: { request, connection in
+            // By then the client is away. If it is not, the log is the same.
+            connection.after(milliseconds: 300) { connection.answer(request.stream) }
+        }) { rig async throws in
+            let id = UUID().uuidString.lowercased()
+            let client = try await rig.gateway.connectProvider()
+            let fields = try rig.headers(id: id).fields
+            let sent = Task { try await client.send(fields) }
+            await rig.upstream.log.requests(1)
+            await client.close()
+            _ = await sent.result
+            let events = try await rig.events(of: id, count: 2)
+            #expect(events.map { $0["event"] as? String } == ["forwarded", "answered"])
+        }
+    }
+
     @Test func `The other environment and other apps are not forwarded`() async throws {
         try await GatewayRig.run { rig async throws in
             try await rig.gateway.createApp("com.example.other")

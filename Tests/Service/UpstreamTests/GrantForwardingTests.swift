@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    @Test func `Under encryptedOnly a collapse identifier that could be a message never reaches the upstream`()
+        async throws
+    {
+        for form in [.any, .matrix] as [ManagementMessages.EncryptedOnly] {
+            try await GatewayRig.run { rig in
+                let instance = try await rig.gateway.makeGrant { $0.encryptedOnly = form }
+                #expect(try await rig.gateway.grant(instance.grant).readable?.contains("apns-collapse-id") == true)
+                let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)
+                var push = try push(rig, instance, handle)
+                push.payload(#"{"aps":{"mutable-content":1}}"#)
+                let client = try await rig.gateway.connectProvider()
+                push["apns-collapse-id"] = "Bob: lets meet at five behind the church, bring the money"
+                let refused = try await client.send(push)
+                #expect(refused.status == 400 && refused.reason == "BadCollapseId", "\(refused.body)")
+                #expect(refused.body.contains("encryptedOnly"))
+                #expect(rig.upstream.log.requests.isEmpty)
+                push["apns-collapse-id"] = "chat-42"
+                #expect(try await client.send(push).status == 200)
+                #expect(rig.upstream.log.requests.first?.headers["apns-collapse-id"] == "chat-42")
+                await client.close()
+            }
+        }
+    }
+
     @Test func `A grant that is revoked while its handle is looked up sends nothing`() async throws {
         let revoked = Mutex<GrantID?>(nil)
         try await GatewayRig.run(wrapping: { store in

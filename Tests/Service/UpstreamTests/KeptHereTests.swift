@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Management
 import ProviderTesting
@@ -43,6 +44,27 @@ import Testing
                 #expect((answer.status, answer.reason) == (503, "ServiceUnavailable"))
             }
             #expect(try await rig.send().status == 200)
+        }
+    }
+
+    @Test func `The log of what could not be handed to the upstream does not say forwarded`() async throws {
+        for hold in [nil, "PT1H"] as [String?] {
+            try await GatewayRig.run(set: {
+                $0.url = "https://127.0.0.1:1"
+                $0.hold = hold
+            }) { rig async throws in
+                let id = UUID().uuidString.lowercased()
+                #expect(try await rig.send({ $0 = $0.with("apns-id", id) }).status == (hold == nil ? 503 : 200))
+                let events = try await rig.events(of: id, count: 1)
+                #expect(events.map { $0["event"] as? String } == [hold == nil ? "rejected" : "held"])
+                // The management API.
+                let other = UUID().uuidString.lowercased()
+                let body =
+                    #"{"token":"\#(GatewayRig.token)","topic":"com.example.app","id":"\#(other)","payload":{"aps":{"alert":"x"}}}"#
+                _ = try await rig.gateway.ask("POST", "/v1/notifications", body: body)
+                let direct = try await rig.events(of: other, count: 1)
+                #expect(direct.map { $0["event"] as? String } == ["rejected"])
+            }
         }
     }
 
@@ -92,6 +114,7 @@ import Testing
     @Test func `Captured requests survive a restart under their numbers, and a wrong one is refused as always`()
         async throws
     {
+        let id = UUID().uuidString.lowercased()
         try await TestService.runTwice { test in
             var document = ManagementMessages.NewUpstream(
                 url: "https://127.0.0.1:1", credentials: try GatewayRig.ownKey())
@@ -99,13 +122,18 @@ import Testing
             try await test.setUpstream(document)
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(GatewayRig.token, token: try test.providerToken())
-            #expect(try await client.send(headers.fields)["carillon-captured"] == "1")
+            #expect(try await client.send(headers.with("apns-id", id).fields)["carillon-captured"] == "1")
             #expect(try await client.send(headers.with("apns-priority", "7").fields).reason == "BadPriority")
             await client.close()
         } _: { test, _ in
             let released = try await test.ask("POST", "/v1/requests/1/release")
             #expect(released.status == 200)
             #expect(released.problem?["status"] as? Int == 503, "\(released.text)")
+            let log = try await firstValue {
+                let text = try await test.ask("GET", "/v1/log?id=\(id)").text
+                return text.contains("rejected") ? text : nil
+            }
+            #expect(!log.contains("forwarded"), "Nothing was handed to the upstream: \(log)")
             #expect(try await test.ask("POST", "/v1/requests/2/release").status == 404)
             _ = try await test.ask("DELETE", "/v1/apps/com.example.app/upstreams/development")
             #expect(try await test.ask("POST", "/v1/requests/1/release").status == 409)

@@ -134,6 +134,14 @@ struct PhoneForwardingTests {
         #expect(world.pushes.count == 1 && world.bodies.isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func `The log says forwarded only of what may have reached the upstream`(_ mayHaveBeenTaken: Bool) async throws {
+        let world = try World(.failed("It is off.", mayHaveBeenTaken: mayHaveBeenTaken), template: nil)
+        _ = try await world.send(Self.message)
+        let rejected = DeliveryStep.rejected(.serviceUnavailable)
+        #expect(world.events.map(\.step) == (mayHaveBeenTaken ? [.forwarded, rejected] : [rejected]))
+    }
+
     @Test func `A body that does not fit is kept, and the notification has its URL`() async throws {
         let world = try World(Self.answered(200), template: nil)
         #expect(try await world.send(Self.large, ttl: 1) == .accepted)

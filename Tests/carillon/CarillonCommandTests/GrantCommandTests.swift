@@ -164,6 +164,9 @@ import Testing
                 #expect(without.object?[member] == nil, "\(member)")
             }
             #expect(without.object?["registration"] == "open" && without.object?["encryptedOnly"] == .bool(false))
+            #expect(try await carillon("grant", "set", grant, "--expires", "2099-01-31").object?["expires"] != nil)
+            let withoutEnd = try await carillon("grant", "set", grant, "--expires", "")
+            #expect(withoutEnd.status == 0 && withoutEnd.object?["expires"] == nil, "\(withoutEnd.errors)")
             #expect(try await carillon("grant", "set", grant, "--rate", "-1").status != 0)
             #expect(try await carillon("grant", "set", "g_aaaaaaaaaaaaaaaa", "--rate", "1").status == 1)
         }

@@ -1,5 +1,7 @@
 import CommonTesting
+import Crypto
 import Foundation
+import ProviderTesting
 import Service
 import Testing
 
@@ -7,6 +9,40 @@ import Testing
 
 /// The documented behaviour of `carillon app upstream`.
 @Suite(.timeLimit(.minutes(2))) struct UpstreamCommandTests {
+    @Test func `A person sees that the upstream refuses the gateway's own key`() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 403, reason: "InvalidProviderToken") }) {
+            server in
+            try await withTemporaryFolder { folder in
+                try await CarillonProcess.with { service in
+                    let (authority, key) = (folder + "/ca.pem", folder + "/key.p8")
+                    try Data(try TestAuthority.rootPEM().utf8).write(to: URL(fileURLWithPath: authority))
+                    try Data(P256.Signing.PrivateKey().pemRepresentation.utf8).write(to: URL(fileURLWithPath: key))
+                    let place = ["--bundle-id", "com.example.app", "--environment", "development"]
+                    func shown(_ command: [String]) async throws -> String {
+                        let finished = try await BuiltCommand.run(command + ["--data", service.data])
+                        #expect(finished.status == 0, "\(finished.errors)")
+                        return finished.output
+                    }
+                    let set = try await service.carillon(
+                        ["app", "upstream", "set"] + place + [
+                            "--url", "https://127.0.0.1:\(server.port)", "--ca", authority, "--key-file", key,
+                            "--key-id", "GATEWAY001", "--team-id", "PUBLISHER1",
+                        ])
+                    #expect(set.status == 0, "\(set.errors)")
+                    #expect(try await !shown(["app", "upstream", "show"] + place).contains("refuses"))
+                    let sent = try await service.carillon(
+                        "send", "--token", String(repeating: "5a", count: 32), "--topic", "com.example.app", "--alert",
+                        "x")
+                    #expect(sent.status != 0)
+                    for command in [["app", "upstream", "show"] + place, ["app", "list"]] {
+                        let text = try await shown(command)
+                        #expect(text.contains("refuses") && text.contains("InvalidProviderToken"), "\(text)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `An upstream is set, shown without its secrets, and removed`() async throws {
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with { service in

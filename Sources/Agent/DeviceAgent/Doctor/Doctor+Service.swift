@@ -58,10 +58,12 @@ extension Doctor {
         } catch {
             return Finding(
                 .port, .fault, "There is no connection to \(place): \(error.cause).",
-                "Check that the service runs, that the port is the courier's (5223 for development, 15223 for production), "
-                    + "and that no firewall is in between.")
+                "Check that the service runs, that the port is right (\(Self.courierPorts)), and that no firewall is in between."
+            )
         }
     }
+
+    private static let courierPorts = "the courier's is 5223 for development and 15223 for production"
 
     private func certificate() async -> (Finding, DateInterval?, Date?) {
         func fault(_ text: String, _ advice: String) -> Finding { Finding(.certificate, .fault, text, advice) }
@@ -93,7 +95,10 @@ extension Doctor {
             case .courierNotTrusted: break
             default:
                 return (
-                    fault("The courier does not answer: \(error.cause)", "Look at the service's log."), validity, nil
+                    fault(
+                        "No courier answers at \(place): \(error.cause)",
+                        "Check the port in --service: \(Self.courierPorts). If it is right, look at the service's log."),
+                    validity, nil
                 )
             }
         }

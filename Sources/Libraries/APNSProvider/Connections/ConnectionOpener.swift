@@ -59,9 +59,13 @@ struct ConnectionOpener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard let proxy else { return try addHandlers(to: channel, application.value) }
                     let connection = application.value
+                    connection.asksProxy = true
                     let handler = ProxyHandler(
                         proxy, to: environment.host, environment.port,
-                        opened: { [self] in try addHandlers(to: $0, connection) },
+                        opened: { [self] in
+                            connection.asksProxy = false
+                            try addHandlers(to: $0, connection)
+                        },
                         failed: { connection.failedBeforeSession($0) })
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }

@@ -9,13 +9,18 @@ final class ProtocolCheck: ChannelInboundHandler, RemovableChannelHandler {
     /// Called with the reason before the channel is closed.
     private let failed: (String) -> Void
 
+    static let cause = "the server does not speak HTTP/2: it has not chosen h2 in the TLS handshake"
+
+    /// Whether a cause of a failed handshake is the alert of a server that speaks other protocols (RFC 7301, 3.2).
+    static func isOtherProtocol(_ cause: String) -> Bool { cause.contains("NO_APPLICATION_PROTOCOL") }
+
     init(failed: @escaping (String) -> Void) { self.failed = failed }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .handshakeCompleted(let agreed) = event as? TLSUserEvent, agreed != "h2" else {
             return context.fireUserInboundEventTriggered(event)
         }
-        failed("the server does not speak HTTP/2: it has not chosen h2 in the TLS handshake")
+        failed(Self.cause)
         context.close(promise: nil)
     }
 }

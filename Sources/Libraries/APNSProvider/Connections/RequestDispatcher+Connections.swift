@@ -30,13 +30,23 @@ extension RequestDispatcher {
                 let order = ConnectionOpener.order(addresses, inUse: Array(inUse), using: &generator)
                 dispatcher.tryNext(order[...], connection, until: deadline)
             case .failure(let error):
-                bound.value.failed(connection, "\(ConnectionFailure.cause(of: error))")
+                let dispatcher = bound.value
+                dispatcher.failed(connection, dispatcher.unreached(ConnectionFailure.cause(of: error)))
             }
         }
         loop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
             guard let self, plan[id]?.phase == .opening else { return }
-            failed(connection, "the service did not answer in time")
+            failed(connection, late(connection))
         }
+    }
+
+    /// Why nothing can be reached, with the proxy named if it is the one.
+    private func unreached(_ cause: String) -> String {
+        opener.proxy == nil ? cause : "the proxy cannot be reached: \(cause)"
+    }
+
+    private func late(_ connection: ServerConnection) -> String {
+        connection.asksProxy ? "the proxy did not answer in time" : "the service did not answer in time"
     }
 
     /// Tries the addresses one after the other.
@@ -48,9 +58,10 @@ extension RequestDispatcher {
     ) {
         guard plan[connection.id] != nil else { return }
         let left = deadline - .now()
-        guard left > .nanoseconds(0) else { return failed(connection, "the service did not answer in time") }
+        guard left > .nanoseconds(0) else { return failed(connection, late(connection)) }
         guard let address = rest.first else {
-            return failed(connection, last.map { ConnectionFailure.cause(of: $0) } ?? "the host has no address")
+            let cause = last.map { ConnectionFailure.cause(of: $0) } ?? "the host has no address"
+            return failed(connection, unreached(cause))
         }
         addresses[connection.id] = address
         // Give each address only a share of the time, because an address that does not answer must leave time for

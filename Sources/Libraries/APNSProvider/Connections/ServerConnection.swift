@@ -69,6 +69,9 @@ final class ServerConnection: HTTP2Application {
     /// Why the connection has ended or is about to end, in words; nil if this is not known.
     private(set) var trouble: String?
 
+    /// Whether the connection is one to a proxy, and the proxy has not opened the tunnel.
+    var asksProxy = false
+
     func opened(_ channel: any Channel) { self.channel = channel }
 
     /// Handles the end of a connection that never had a session, because a proxy refused it.
@@ -321,8 +324,10 @@ final class ServerConnection: HTTP2Application {
         owner = nil
     }
 
-    private static func cause(of end: SessionEnd) -> String {
-        if case .channelError(let error) = end { ConnectionFailure.clientCause(of: error) } else { end.description }
+    static func cause(of end: SessionEnd) -> String {
+        guard case .channelError(let error) = end else { return end.description }
+        let cause = ConnectionFailure.clientCause(of: error)
+        return ProtocolCheck.isOtherProtocol(cause) ? ProtocolCheck.cause : cause
     }
 
     // MARK: Answers

@@ -46,7 +46,7 @@ package enum EncryptedForm: Sendable, Hashable, Codable {
         }
     }
 
-    /// What the gateway, and so the publisher, can read of a payload.
+    /// What the gateway, and so the publisher, can read of a notification.
     package var readable: [String] {
         EncryptedPayload.readable + (keys ?? [:]).filter { $0.value != .opaque }.map(\.key).sorted()
     }

@@ -1,6 +1,7 @@
 import Notifications
 
-/// The payloads of a grant with `encryptedOnly`: nobody between the instance and the phone reads what they say.
+/// The payloads of a grant with `encryptedOnly`, and its headers: nobody between the instance and the phone reads what they
+/// say.
 ///
 /// Beside `aps` there is what an ``EncryptedForm`` allows. The dictionary `aps` has only what makes the phone run the app's
 /// extension, which decrypts it, what clears or counts the badge, and what to show if the extension fails: texts from the app
@@ -14,19 +15,26 @@ package enum EncryptedPayload {
     private static let emptyLists: Set<String> = ["loc-args", "title-loc-args", "subtitle-loc-args"]
     private static let levels: Set<String> = ["passive", "active", "time-sensitive", "critical"]
 
-    /// The longest name in `aps`, in bytes: of a sound, a thread and a text of the app. A longer one could be a message.
+    /// The longest name in `aps` and the longest value of a header, in bytes: of a sound, a thread, a text of the app and a
+    /// collapse identifier. A longer one could be a message.
     package static let maximumNameBytes = 64
     /// The longest identifier beside `aps`, in bytes: Matrix's have at most 255.
     package static let maximumIdentifierBytes = 255
     /// The longest number, in bytes.
     package static let maximumNumberBytes = 20
 
-    /// What can be read of `aps`.
+    /// What can be read of a notification, whatever its form is: the collapse identifier, and `aps`.
     static let readable =
-        alertKeys.map { "aps.alert.\($0)" }
+        ["apns-collapse-id"] + alertKeys.map { "aps.alert.\($0)" }
         + ["badge", "content-available", "interruption-level", "mutable-content", "sound", "thread-id"].map {
             "aps.\($0)"
         }
+
+    /// Returns a sentence that says what is wrong with a header whose value is forwarded; nil if nothing is.
+    package static func fault(inHeader name: String, _ value: String) -> String? {
+        if isName(value, maximumNameBytes) { return nil }
+        return "\(name) must be a text of at most \(maximumNameBytes) bytes without a blank."
+    }
 
     /// Returns a sentence that says what must not be in the payload; nil if nothing is wrong.
     package static func fault(in payload: [UInt8], _ form: EncryptedForm = .any) -> String? {

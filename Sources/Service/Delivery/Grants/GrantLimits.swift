@@ -117,6 +117,13 @@ package struct GrantLimits: Sendable, Hashable, Codable {
         }
     }
 
+    /// Checks the value of a header that says nothing to this service and is forwarded as it came.
+    /// - Throws: the refusal, with the reason that the header has.
+    package func check(header name: String, _ value: String, _ reason: Rejection.Reason) throws(Rejection) {
+        guard encrypted != nil, let fault = EncryptedPayload.fault(inHeader: name, value) else { return }
+        throw Rejection(reason, detail: "The grant's limit encryptedOnly refuses a header: \(fault)")
+    }
+
     /// Checks a payload.
     /// - Parameter payload: a JSON dictionary, or anything else if the upstream compares its answers.
     package func check(payload: [UInt8]) throws(Rejection) {

@@ -117,6 +117,14 @@ package enum ForwardingAnswer: Sendable, Hashable {
     /// The upstream has no valid answer: it cannot be reached, closed the connection, or is not a push service.
     /// - Parameter mayHaveBeenTaken: whether the upstream may have accepted the notification all the same.
     case failed(String, mayHaveBeenTaken: Bool)
+
+    /// Whether the notification may have reached the upstream. Only then the delivery log says that it was forwarded.
+    package var mayHaveReachedUpstream: Bool {
+        switch self {
+        case .answered: true
+        case .failed(_, let mayHaveBeenTaken): mayHaveBeenTaken
+        }
+    }
 }
 
 /// The answer of an upstream, with the values of the response (Guide, Tables 8-3 to 8-5).

@@ -48,6 +48,9 @@ final class ProviderConnection: AuthenticatingConnection {
     var waiting = WaitingRequests()
     /// The notifications of this batch for upstreams.
     var pushes: [(upstream: AppUpstream, pushes: [TicketedPush])] = []
+    /// Forwarded requests that their client has cancelled, until the upstream has answered, for the delivery log. Each gets an
+    /// answer within ``ForwardingLimits/answerTime``, and no more wait than ``ForwardingLimits/waiting``.
+    var cancelled: [StreamID: NotificationSubject] = [:]
     /// The requests of this batch whose handles have to be looked up.
     var lookUps: [(StreamID, Handle)] = []
     /// Answers from other threads that wait for the event loop.
@@ -231,7 +234,9 @@ final class ProviderConnection: AuthenticatingConnection {
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
-        if let request = requests.remove(stream) { releaseUntrusted(request.untrustedWeight) }
+        guard let request = requests.remove(stream) else { return }
+        if let subject = UpstreamRoute.subject(ofUnanswered: request, of: self) { cancelled[stream] = subject }
+        releaseUntrusted(request.untrustedWeight)
     }
 
     func batchEnded() {

@@ -154,8 +154,8 @@ final class DevelopmentParts: Sendable {
             throw StoreError(
                 .conflict, "The app \(captured.place.bundleID) has no upstream now that it can be released to.")
         }
-        record(.forwarded, captured)
         let answer = await forwarder.forward(captured.push, to: upstream)
+        if answer.mayHaveReachedUpstream { record(.forwarded, captured) }
         switch answer {
         case .answered(let answer):
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), captured)

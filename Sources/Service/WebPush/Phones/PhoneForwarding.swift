@@ -88,8 +88,10 @@ package final class PhoneForwarding: PhoneSending {
         // A log must not have the device token, so it has what stands for the subscription.
         let subject = NotificationSubject(
             id: id, address: .deviceToken(phone.owner), topic: phone.app.bundleID.rawValue)
-        log.record(DeliveryEvent(time: clock.time, step: .forwarded, subject: subject))
         let answer = await port.forward(push, to: upstream)
+        if answer.mayHaveReachedUpstream {
+            log.record(DeliveryEvent(time: clock.time, step: .forwarded, subject: subject))
+        }
         log.record(DeliveryEvent(time: clock.time, step: answer.step, subject: subject))
         if let kept, answer.isRefusal { await remove(kept) }
         return try outcome(answer)

@@ -25,7 +25,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
     ///   - now: seconds since 1970.
     ///   - teamTime: converts an `iat` to the clock of the team.
     ///   - ahead: by how many seconds the clock of the team is ahead of `now`.
-    ///   - lookup: returns the key with this identifier; nil if there is none or it is revoked.
+    ///   - lookup: returns the key with this identifier; nil if there is none, it is revoked, or its grant is suspended.
     ///   - unknown: returns where to remember a key with this identifier that nobody has created; nil to refuse it.
     /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
     package func verify(
@@ -70,7 +70,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
                 keys.remember(keyID, of: team, UnknownKeys.Evidence(signed: Array(parts.signed), signature: signature))
                 return unverified
             }
-            throw .invalidToken("There is no key \(keyID), or it is revoked.")
+            throw .invalidToken("There is no key \(keyID), or it is revoked, or its grant is suspended.")
         }
         guard key.team == team else {
             throw .invalidToken("The key \(keyID) is not one of the team \(team).")

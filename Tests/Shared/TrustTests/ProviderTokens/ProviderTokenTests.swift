@@ -319,6 +319,6 @@ struct ProviderTokenTests {
     func `The details contain no part of the token except its identifiers`() throws {
         let value = try fixture.value()
         let error = #expect(throws: Rejection.self) { try fixture.verify(value, keys: []) }
-        #expect(error?.detail == "There is no key ABC123DEFG, or it is revoked.")
+        #expect(error?.detail == "There is no key ABC123DEFG, or it is revoked, or its grant is suspended.")
     }
 }

@@ -24,8 +24,9 @@ extension ProviderAPI {
     func forward(_ request: ProviderRequest, _ push: UpstreamPush, _ id: NotificationID) async -> Outcome {
         guard let forwarding else { return .rejected(Rejection(.serviceUnavailable)) }
         let pushed = push.makePush(of: request, id: id, by: forwarding.name)
-        record(.forwarded, request, id)
-        switch await forwarding.port.forward(pushed, to: push.upstream) {
+        let ended = await forwarding.port.forward(pushed, to: push.upstream)
+        if ended.mayHaveReachedUpstream { record(.forwarded, request, id) }
+        switch ended {
         case .answered(let answer):
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), request, id)
             guard answer.status != 200 else { return .accepted }

@@ -34,12 +34,32 @@ extension RequestRules {
             GrantLimits.Request(
                 topic: topic.name, pushType: request.pushType.present, priority: priority(of: request)),
             at: time)
+        try checkReadableHeaders(of: request, by: grant.limits)
         // A grant sends to its handles only. A device token is refused before anything is looked up.
         guard let handle = Handle(try request.path.writtenToken()) else { throw .noHandle }
         return GrantPush(
             grant, topic, app, handle,
             upstream.map { UpstreamPush($0, topic, app, token: handle.bytes, grant: grant, at: time, refusal: refusal) }
         )
+    }
+
+    /// Checks the headers that could have a message for the publisher. If the upstream compares its answers, it gets the values
+    /// as they came, also those that are not valid.
+    private func checkReadableHeaders(of request: ProviderRequest, by limits: GrantLimits) throws(Rejection) {
+        guard limits.encrypted != nil else { return }
+        let collapseID = request.texts?[.collapseID] ?? request.collapseID.present?.rawValue
+        if let collapseID, !collapseID.isEmpty {
+            try limits.check(header: "apns-collapse-id", collapseID, .badCollapseID)
+        }
+        guard let texts = request.texts else { return }
+        let others: [(RequestHeader, Rejection.Reason)] = [
+            (.id, .badMessageID), (.expiration, .badExpirationDate), (.priority, .badPriority),
+            (.pushType, .invalidPushType),
+        ]
+        for (header, reason) in others {
+            guard let value = texts[header], !value.isEmpty else { continue }
+            try limits.check(header: "\(header.name)", value, reason)
+        }
     }
 
     /// The priority for the limits: 10 if there is no header (Guide, Table 8-2); nil if its value is none.

@@ -19,6 +19,8 @@ final class UpstreamPush {
     var refusal: Rejection?
     /// What was forwarded, until it is answered, if it may have to be held.
     var copy: ForwardedPush?
+    /// Whether it was handed to what forwards it, which gives one answer to each copy.
+    var isHandedOver = false
     /// Whether the answer of one of several copies has come.
     var isAnswered = false
 

@@ -32,10 +32,17 @@ extension UpstreamRoute {
     /// Answers a request as the upstream has, or keeps its notification if the upstream has not answered.
     fileprivate static func answered(_ stream: StreamID, _ answer: ForwardingAnswer, of connection: ProviderConnection)
     {
-        // The client may have cancelled the request meanwhile, or this is the answer to a copy.
-        guard let request = connection.requests[stream], case .upstream(let push) = request.kind, !push.isAnswered
-        else { return }
+        guard let request = connection.requests[stream] else {
+            // The client has cancelled the request meanwhile. The upstream may have delivered the notification.
+            if let subject = connection.cancelled.removeValue(forKey: stream) {
+                record(answer, of: subject, to: connection.api)
+            }
+            return
+        }
+        // Otherwise this is the answer to a copy.
+        guard case .upstream(let push) = request.kind, !push.isAnswered else { return }
         push.isAnswered = true
+        if answer.mayHaveReachedUpstream { connection.record(.forwarded, request) }
         if case .failed = answer, let refusal = endOfGrant(request, push, of: connection) {
             connection.record(.rejected(refusal.reason), request)
             return connection.refuse(request, on: stream, refusal)
@@ -49,11 +56,22 @@ extension UpstreamRoute {
                 .answered(status: UInt16(clamping: told.status), reason: told.reason, own: own), request)
             respond(told, to: request, push, own: own, on: stream, of: connection)
         case .failed(let cause, let mayHaveBeenTaken):
-            let more = mayHaveBeenTaken ? " It may have accepted the notification." : ""
+            // Most causes say it already.
+            let isSaid = !mayHaveBeenTaken || cause.contains("may have accepted")
+            let more = isSaid ? "" : " It may have accepted the notification."
             let unavailable = Rejection(
                 .serviceUnavailable, detail: "The upstream has not answered: \(cause)\(more)")
             keepOrRefuse(request, push, unavailable, on: stream, of: connection)
         }
+    }
+
+    /// Records what an upstream has answered to a request that its client has cancelled.
+    private static func record(_ answer: ForwardingAnswer, of subject: NotificationSubject, to api: ProviderAPI) {
+        guard answer.mayHaveReachedUpstream else { return }
+        api.deliveryLog.record(DeliveryEvent(time: api.clock.time, step: .forwarded, subject: subject))
+        guard case .answered(let told) = answer else { return }
+        let step = DeliveryStep.answered(status: UInt16(clamping: told.status), reason: told.reason)
+        api.deliveryLog.record(DeliveryEvent(time: api.clock.time, step: step, subject: subject))
     }
 
     /// Answers a grant whose notification the upstream refuses because of the gateway's own key or certificate. A 403 would

@@ -83,11 +83,19 @@ enum UpstreamRoute {
             of: request, id: request.identify(using: &connection.identifiers), by: forwarding.name)
         request.body = []
         if push.upstream.hold > 0 { push.copy = pushed }
-        connection.record(.forwarded, request)
+        push.isHandedOver = true
         if connection.pushes.last?.upstream !== push.upstream { connection.pushes.append((push.upstream, [])) }
         let ticketed: TicketedPush = (stream.ticket, pushed)
         connection.pushes[connection.pushes.count - 1].pushes.append(
             contentsOf: repeatElement(ticketed, count: times))
+    }
+
+    /// What the delivery log needs of a request that ends before the upstream has answered; nil if it needs nothing.
+    static func subject(
+        ofUnanswered request: ProviderRequest, of connection: ProviderConnection,
+    ) -> NotificationSubject? {
+        guard case .upstream(let push) = request.kind, push.isHandedOver, !push.isAnswered else { return nil }
+        return request.subject(request.identify(using: &connection.random))
     }
 
     /// Forwards the notifications of this batch together, so that an upstream gets them in few packets.
