@@ -201,11 +201,22 @@ class Console:
         self.wait(lambda: text in self.one(selector).text, f"{text!r} in {self.driver.title}")
 
     def button(self, label, within="body"):
-        return self.wait(lambda: next(
-            each for each in self.all(f"{within} button, {within} a.button") if each.text == label and each.is_displayed()), label)
+        return self.wait(lambda: self.shown_button(label, within), label)
+
+    def shown_button(self, label, within):
+        return next(
+            each for each in self.all(f"{within} button, {within} a.button") if each.text == label and each.is_displayed())
+
+    # The page may draw an element anew between the search and the click, so both are tried again.
 
     def press(self, label, within="body"):
-        self.button(label, within).click()
+        self.wait(lambda: self.shown_button(label, within).click() is None, label)
+
+    def click(self, selector):
+        self.wait(lambda: self.one(selector).click() is None, selector)
+
+    def follow(self, text):
+        self.wait(lambda: self.driver.find_element(By.LINK_TEXT, text).click() is None, text)
 
     def choose(self, name, value):
         self.wait(lambda: Select(self.one(f"[name={name}]")).select_by_value(value) is None, f"{value} of {name}")

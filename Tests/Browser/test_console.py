@@ -24,7 +24,7 @@ class ConsoleTests(ConsoleCase):
         cookie = self.driver.get_cookies()[0]
         self.assertTrue(cookie["httpOnly"])
         self.assertEqual(cookie["sameSite"], "Strict")
-        self.console.one("#sign-out").click()
+        self.console.click("#sign-out")
         self.console.wait(lambda: self.console.one(".sign-in h1").text == "Sign in")
         self.assertEqual(self.driver.get_cookies(), [])
 
@@ -242,7 +242,7 @@ class ConsoleTests(ConsoleCase):
     def test_send_again(self):
         self.send("Once more")
         self.console.open("Once more")
-        self.console.one(".actions .primary").click()
+        self.console.click(".actions .primary")
         self.console.wait(lambda: "Sent again." in self.console.one(".result").text)
         # The list shows it too, as sent without a provider.
         self.console.show("#/notifications")
@@ -390,7 +390,7 @@ class ConsoleTests(ConsoleCase):
         self.send("Not to be seen")
         self.console.wait(lambda: "Delivered" in self.console.one(".list").text)
         self.assertNotIn("Not to be seen", self.console.one("main").text)
-        self.console.one(".notice button").click()
+        self.console.click(".notice button")
         self.console.wait(lambda: not self.console.one(".notice").is_displayed())
         self.send("Now seen")
         self.console.wait_for_title("Now seen")

@@ -56,7 +56,7 @@ class GrantsTests(GatewayCase):
             self.console.wait_for_text(text, self.line(made))
         self.check_nothing_harmful()
         self.check_readable()
-        self.console.one(self.line(made) + " a").click()
+        self.console.click(self.line(made) + " a")
         for text in [
             INJECTIONS[1], made["grant"], self.app, made["keyID"], "20 a second", "50,000 a day", "encrypted payloads only",
             "priority 5, 10", "2,000 bytes", "1 of 7", "0 notifications", "nothing sent yet",
@@ -149,7 +149,7 @@ class GrantsTests(GatewayCase):
         self.console.wait_for_text("PRIVATE KEY", "dialog")
         self.console.press("Close", "dialog")
         self.console.wait(lambda: self.console.all("dialog") == [])
-        self.console.one(f"[aria-label='End {made['keyID']}']").click()
+        self.console.click(f"[aria-label='End {made['keyID']}']")
         self.console.press("End the key", "dialog")
         self.console.wait(lambda: made["keyID"] not in self.console.text())
         self.console.press("Add a client key")
@@ -165,7 +165,7 @@ class GrantsTests(GatewayCase):
             "bundleID": self.app, "environment": "development", "token": "5a" * 32}, made["clientKey"])["handle"]
         self.open_one(made, "handles")
         self.console.wait_for_text(handle)
-        self.console.one(f"[aria-label='Remove {handle}']").click()
+        self.console.click(f"[aria-label='Remove {handle}']")
         self.console.press("Remove the handle", "dialog")
         self.console.wait(lambda: handle not in self.console.text())
         self.assertEqual(self.grant(made)["handles"], 0)
@@ -281,7 +281,7 @@ class ForwardTests(UpstreamCase):
         self.console.wait(lambda: self.value("url") == self.address)
         self.assertNotIn("PRIVATE KEY", self.driver.page_source)
         self.console.write("hold", "PT1H", "dialog")
-        self.console.one("dialog [name=compare]").click()
+        self.console.click("dialog [name=compare]")
         self.forward()
         upstream = self.service.manage("GET", self.path)
         self.assertEqual((upstream["hold"], upstream["compare"], upstream["capture"]), ("PT3600S", True, False))
@@ -349,7 +349,7 @@ class WebPushTests(UpstreamCase):
         self.console.press("Save", "dialog")
         self.console.wait_for_text("no JSON", "dialog [role=alert]")
         self.console.write("template", '{"aps": {"alert": "x"}, "n": 1.50, "m": {"$webPush": "body", "as": "z85"}}', "dialog")
-        self.console.one("dialog [name=plain]").click()
+        self.console.click("dialog [name=plain]")
         self.save()
         shown = self.service.manage("GET", self.settings)
         self.assertEqual((shown["plain"], shown["relayTo"]), (True, False))
@@ -358,14 +358,14 @@ class WebPushTests(UpstreamCase):
         self.open()
         self.console.wait(lambda: "1.50" in self.value("template"))
         self.console.write("template", "", "dialog")
-        self.console.one("dialog [name=relayTo]").click()
+        self.console.click("dialog [name=relayTo]")
         self.save()
         self.assertEqual(self.service.manage("GET", self.settings)["template"]["aps"]["alert"], "🎺")
         self.open()
         self.console.wait(lambda: "🎺" in self.value("template"))
         self.console.write("template", "", "dialog")
         for name in ("plain", "relayTo"):
-            self.console.one(f"dialog [name={name}]").click()
+            self.console.click(f"dialog [name={name}]")
         self.save()
         with self.assertRaises(urllib.error.HTTPError):
             self.service.ask("GET", self.settings)

@@ -31,7 +31,7 @@ class SendTests(ConsoleCase):
         self.console.wait_for_text("Accepted.", "[role=status].stack")
         self.console.wait_for_text("Delivered", "[role=status].stack")
         self.console.wait_for_text("Taken by the device", ".timeline")
-        self.console.one(".hint a").click()
+        self.console.click(".hint a")
         self.console.wait_for_text("without a provider")
         self.assertEqual(self.console.one("h1").text, "From the form")
 
@@ -142,7 +142,7 @@ class SendTests(ConsoleCase):
             self.console.wait_for_text("Accepted.", "[role=status].stack")
             self.console.wait_for_text("Delivered", "[role=status].stack")
             self.console.wait_for_text("Stored", ".timeline")
-            self.console.one(".hint a").click()
+            self.console.click(".hint a")
             self.console.wait_for_text("without a provider")
             self.assertEqual(self.console.one("h1").text, "To all who watch")
             self.assertIn(channel, self.console.text())
@@ -217,7 +217,7 @@ class DeviceTests(ConsoleCase):
     def test_switched_off_and_on_it_gets_what_waited(self):
         self.console.show("#/devices", "Devices")
         self.console.wait(lambda: self.console.titles())
-        self.driver.find_element("link text", "phone").click()
+        self.console.follow("phone")
         self.console.wait_for_text("Connected since")
         self.behave("Offline")
         self.console.wait_for_text("Not connected", ".under")

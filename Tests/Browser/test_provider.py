@@ -135,7 +135,7 @@ class MessageTests(ProviderConsoleCase):
             self.assertEqual(sorted(line.split(",")[0] for line in text.splitlines()[1:]), expected)
         self.console.press("Accepted", ".outcomes")
         self.console.wait(lambda: names() == ["phone-0", "phone-1"])
-        self.driver.find_element("link text", "phone-1").click()
+        self.console.follow("phone-1")
         self.console.wait_for_text("Device token", ".card")
         self.assertEqual(self.console.one("[name=find]").get_property("value"), "phone-1")
 
@@ -204,7 +204,7 @@ class ComposeTests(ProviderConsoleCase):
         [message] = self.server.manage("GET", "/v1/messages")["items"]
         self.assertEqual(message["accepted"] + message["failed"], 1)
         # The same again, as a draft.
-        self.driver.find_element("link text", "Use as a draft").click()
+        self.console.follow("Use as a draft")
         self.console.wait(lambda: self.console.one("[name=tags]").get_property("value") == "news && !muted")
         self.assertIn("For you", self.console.one("[name=payload]").get_property("value"))
 
@@ -241,14 +241,14 @@ class ComposeTests(ProviderConsoleCase):
         self.console.wait_for_text("Finished", ".badge")
         for number in numbers:
             self.console.wait_for_text(number, "main")
-        self.driver.find_element("link text", "Use as a draft").click()
+        self.console.follow("Use as a draft")
         self.console.wait(lambda: "18446744073709551615" in self.console.one("[name=values]").get_property("value"))
         for number in numbers:
             self.assertIn(number, self.console.one("[name=payload]").get_property("value"))
 
     def test_what_is_counted_and_held_arrives(self):
         self.console.field("tags", "news")
-        self.console.one("[name=countsOpened]").click()
+        self.console.click("[name=countsOpened]")
         self.console.field("payload", '{"aps":{"alert":"x","badge":"+1"}}')
         self.console.field("quietFrom", "22:00")
         self.console.press("Dry run")
@@ -288,7 +288,7 @@ class ComposeTests(ProviderConsoleCase):
 
     def test_everybody_has_to_be_said_and_excludes_conditions(self):
         self.console.field("tags", "news")
-        self.console.one("[name=everybody]").click()
+        self.console.click("[name=everybody]")
         self.assertFalse(self.console.one("[name=tags]").is_enabled())
         self.console.field("aps-body", "Hello")
         self.console.press("Dry run")
@@ -329,7 +329,7 @@ class AudienceTests(ProviderConsoleCase):
         self.console.wait(lambda: self.console.one("main h1").text == "For testers")
         self.console.wait_for_text("Finished", ".badge")
         # A draft of the message names the audience again, as long as it has the same conditions.
-        self.driver.find_element("link text", "Use as a draft").click()
+        self.console.follow("Use as a draft")
         self.console.wait(lambda: self.console.one("[name=saved]").get_property("value") == "testers")
         self.driver.back()
         self.console.show("#/audiences", "Audiences")
@@ -501,12 +501,12 @@ class AppTests(ProviderConsoleCase):
         self.console.press("Done", "dialog")
         self.console.wait_for_text(shop.key["keyID"], ".card")
         self.assertNotIn(keys[0], self.console.text())
-        self.driver.find_element("css selector", f"[aria-label='New server key: {shop.bundle_id}']").click()
+        self.console.click(f"[aria-label='New server key: {shop.bundle_id}']")
         self.console.press("Replace it", "dialog")
         self.console.wait(lambda: self.console.cells("dialog .secret") != [])
         self.assertNotEqual(self.console.one("dialog .secret").text, keys[1])
         self.console.press("Done", "dialog")
-        self.driver.find_element("css selector", f"[aria-label='Delete: {shop.bundle_id}']").click()
+        self.console.click(f"[aria-label='Delete: {shop.bundle_id}']")
         self.console.press("Delete the app", "dialog")
         self.console.wait_for_text("No app yet")
         self.assertEqual(self.server.manage("GET", "/v1/apps")["items"], [])
@@ -527,7 +527,7 @@ class EveryPageTests(ProviderConsoleCase):
             self.console.wait(lambda: self.console.one("#nav [aria-current]").get_attribute("hash") == "#/" + page)
             self.console.wait(lambda: self.console.all("main .card, main .space .row, main .empty"), page)
             if page == "compose":
-                self.console.one("[name=everybody]").click()
+                self.console.click("[name=everybody]")
                 self.console.field("aps-body", "Text")
                 self.console.press("Dry run")
                 self.console.wait_for_text("would get it now.")
