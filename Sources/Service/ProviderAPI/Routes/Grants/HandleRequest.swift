@@ -36,7 +36,7 @@ package final class HandleRequest: Sendable {
             case "DELETE": .delete
             default: .other
             }
-        try self.init(method, path, clientKey: authorization.flatMap(Self.clientKey))
+        try self.init(method, path, clientKey: authorization.flatMap { Self.clientKey($0.utf8.span) })
     }
 
     /// Whether a path belongs to such a request.

@@ -95,7 +95,7 @@ enum UpstreamRoute {
         ofUnanswered request: ProviderRequest, of connection: ProviderConnection,
     ) -> NotificationSubject? {
         guard case .upstream(let push) = request.kind, push.isHandedOver, !push.isAnswered else { return nil }
-        return request.subject(request.identify(using: &connection.random))
+        return request.subject(request.identify(using: &connection.identifiers))
     }
 
     /// Forwards the notifications of this batch together, so that an upstream gets them in few packets.
