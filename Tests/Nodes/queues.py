@@ -62,11 +62,14 @@ class Queue:
         await self.make_room(1)
         self.leave()
 
+    async def connect(self):
+        return await Connection.open(self.address, self.sender.tls)
+
     async def send(self):
         identifier, history = str(uuid.uuid4()), self.device.history
         if self.connection is None or self.connection.ended.is_set():
             try:
-                self.connection = await asyncio.wait_for(Connection.open(self.address, self.sender.tls), self.TIMEOUT)
+                self.connection = await asyncio.wait_for(self.connect(), self.TIMEOUT)
             except (*LOST, asyncio.TimeoutError):
                 # All nodes may be down.
                 return await asyncio.sleep(0.1)

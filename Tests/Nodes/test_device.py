@@ -146,6 +146,17 @@ class DeviceTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(made.epoch, 2)
             running.cancel()
 
+    async def test_a_message_of_web_push_is_known_by_what_it_says(self):
+        made, told = self.make(), []
+        made.history, made.name, made.app = unittest.mock.Mock(arrived=lambda *event: told.append(event)), "phone", "app"
+        connection = Written()
+        connection.epoch = 1
+        made.line_arrived(connection, line(1) | {"subscription": "server", "topic": "app", "webPush": {"body": "VGV4dA"}})
+        made.line_arrived(connection, line(2) | {"topic": "other"})
+        made.line_arrived(connection, line(3) | {"topic": "app"})
+        self.assertEqual(told, [
+            (("phone", "server"), "Text", "phone", 1), (("phone", "other"), "a", "phone", 1), (("phone", "app"), "a", "phone", 1)])
+
     async def test_lines_are_put_together_from_frames(self):
         connection, seen = Connection(), []
         connection.listening, connection.unread, connection.answers = 1, b"", {}

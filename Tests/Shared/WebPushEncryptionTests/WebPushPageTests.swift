@@ -2,8 +2,7 @@ import CommonTesting
 import Foundation
 import Notifications
 import Testing
-
-@testable import WebPushEncryption
+import WebPushEncryption
 
 /// The code for a phone in docs/web-push.md decrypts what its template makes of a message.
 struct WebPushPageTests {
