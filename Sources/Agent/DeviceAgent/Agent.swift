@@ -142,7 +142,7 @@ package actor Agent {
         if case .failure(let refused) = identity { refusedCode = refused }
         (self.records, self.isQuiet, self.logger) = (records, isQuiet, logger)
         agentUser = UInt32(geteuid())  // fits: uid_t has 32 bits
-        processes = CommandProcesses(isActive: settings.confinesCommands)
+        processes = CommandProcesses(isActive: settings.confinesCommands, folder: settings.folder)
         var state = SystemState(languages: settings.languages)
         for (bundleID, record) in records { Self.addApp(bundleID, record, to: &state) }
         for (bundleID, badge) in badges where records[bundleID]?.currentSettings.badges == true {

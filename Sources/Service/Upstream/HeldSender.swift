@@ -14,6 +14,7 @@ package struct HeldSender: Sendable {
     private let forwarder: any Forwarding
     private let log: any DeliveryLog
     private let clock: ServiceClock
+    private let refused = RefusedUpstreams()
 
     package init(
         _ accounts: any Accounts,
@@ -88,8 +89,10 @@ package struct HeldSender: Sendable {
         // A node that is cut off from the accounts does not know which grants were revoked.
         guard accounts.isCurrent else { return [] }
         let places = try await held.heldPlaces(at: clock.time)
+        let now = clock.moment.uptime
         // What is captured now must not reach a device by itself.
-        return places.compactMap { accounts.current.upstreams[$0] }.filter(\.sendsHeld)
+        return places.compactMap { accounts.current.upstreams[$0] }
+            .filter { $0.sendsHeld && refused.mayTry($0, at: now) }
     }
 
     private func sendIgnoringTrouble(to upstream: AppUpstream) async {
@@ -149,6 +152,9 @@ package struct HeldSender: Sendable {
             return ended
         }
         for (push, answer) in ended { record(answer, push) }
+        if ended.contains(where: { Self.refusesGateway($0.answer) }) {
+            refused.refused(upstream, at: clock.moment.uptime)
+        }
         // First of all: what stays in the store is sent again.
         try await held.removeHeld(ended.filter { Self.next($0.answer) == .remove }.map(\.push.number))
         try await held.giveBackHeld(ended.filter { Self.next($0.answer) == .giveBack }.map(\.push.number))
@@ -209,11 +215,18 @@ package struct HeldSender: Sendable {
     private static func next(_ answer: ForwardingAnswer) -> Next {
         switch answer {
         case .failed(_, let mayHaveBeenTaken): return mayHaveBeenTaken ? .putOff : .giveBack
+        // It is about every notification, and ``RefusedUpstreams`` says when the next attempt is.
+        case .answered(let answer) where answer.refusesGateway: return .giveBack
         case .answered(let answer):
-            // What the upstream refuses because of the gateway's key or its own state is still good when that has changed.
+            // What the upstream refuses because of its own state is still good when that has changed.
             let isFinal = answer.status == 200 || (isAboutNotification(answer) && answer.status != 429)
             return isFinal ? .remove : .putOff
         }
+    }
+
+    private static func refusesGateway(_ answer: ForwardingAnswer) -> Bool {
+        guard case .answered(let answer) = answer else { return false }
+        return answer.refusesGateway
     }
 
     /// Whether the upstream takes notifications now. A 429 is about one device token.

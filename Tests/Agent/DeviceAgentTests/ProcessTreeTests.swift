@@ -104,4 +104,11 @@ import Testing
                 for number in 500...9000 as ClosedRange<Int32> { $0[number] = Entry(parent: number + 1, session: 1) }
             } == .unknown)
     }
+
+    @Test func `A process with no_new_privs is confined, and its user is known`() {
+        let status = "Name:\tpython3\nUid:\t1000\t1000\t1000\t1000\nNoNewPrivs:\t1\nSeccomp:\t0\n"
+        #expect(Leftovers.confinedUser(status) == 1000)
+        #expect(Leftovers.confinedUser(status.replacing("NoNewPrivs:\t1", with: "NoNewPrivs:\t0")) == nil)
+        #expect(Leftovers.confinedUser("") == nil)
+    }
 }

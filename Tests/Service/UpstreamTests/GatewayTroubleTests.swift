@@ -113,7 +113,7 @@ import Testing
             isRefused.store(false, ordering: .relaxed)
             var events: [[String: Any]] = []
             repeat {
-                // What was refused comes again after a minute.
+                // What was refused comes again after a few seconds.
                 _ = try await rig.gateway.ask("POST", "/v1/clock", body: #"{"advance":"PT2M"}"#)
                 events = try await rig.events(of: id, count: events.count + 1)
             } while events.last?["status"] as? Int != 200

@@ -13,12 +13,15 @@ import Testing
     /// An upstream that gives every notification the same answer.
     private final class AnsweringUpstream: Forwarding {
         let ids = Mutex<[String]>([])
-        private let answer: UpstreamAnswer
+        private let answer: Mutex<UpstreamAnswer>
 
-        init(_ answer: UpstreamAnswer) { self.answer = answer }
+        init(_ answer: UpstreamAnswer) { self.answer = Mutex(answer) }
+
+        func accept() { answer.withLock { $0 = UpstreamAnswer(status: 200) } }
 
         func forward(_ pushes: [TicketedPush], to upstream: AppUpstream, answers: any ForwardingAnswers) {
             ids.withLock { $0 += pushes.map(\.push.id) }
+            let answer = self.answer.withLock(\.self)
             let isAny = pushes.map { answers.add(.answered(answer), to: $0.ticket) }.contains(true)
             if isAny { answers.answersArrived() }
         }
@@ -133,6 +136,53 @@ import Testing
         let accepting = AnsweringUpstream(UpstreamAnswer(status: 200))
         try await sender(accepting, store.grantStore, at: Self.moment(3600)).round()
         #expect(accepting.ids.withLock { Set($0) } == (isFinal ? [] : Set(ids)))
+    }
+
+    /// A sender whose clock the test sets, with an upstream that refuses the gateway's key.
+    private func refusedSender() throws -> (HeldSender, AnsweringUpstream, TestSeconds) {
+        let upstream = AnsweringUpstream(UpstreamAnswer(status: 403, reason: "InvalidProviderToken"))
+        let seconds = TestSeconds()
+        let sender = HeldSender(
+            store, store, store.grantStore, upstream, log: log,
+            clock: ServiceClock { Self.moment(seconds.value.withLock(\.self)) })
+        return (sender, upstream, seconds)
+    }
+
+    private final class TestSeconds: Sendable {
+        let value = Mutex<UInt64>(0)
+    }
+
+    @Test func `What is held goes at once when the gateway has another key`() async throws {
+        let ids = [try await hold(1, ForwardingShare(team.id)), try await hold(2, ForwardingShare(team.id))]
+        let (sender, upstream, seconds) = try refusedSender()
+        try await sender.round()
+        #expect(upstream.ids.withLock { $0 } == [ids[0]])
+        upstream.accept()
+        let other = AppUpstream.Credentials.key(team: team.id, key: try #require(KeyID(rawValue: "KEY0000002")))
+        _ = try await store.apply(
+            .setUpstream(AppUpstream(place: place, url: "https://127.0.0.1:1", credentials: other)))
+        seconds.value.withLock { $0 = 1 }
+        try await sender.round()
+        // In their order: the one that was refused is the next one again.
+        #expect(upstream.ids.withLock { $0 } == [ids[0], ids[0], ids[1]])
+        #expect(log.events.count { $0.step == .answered(status: 200, reason: nil) } == 2)
+    }
+
+    @Test func `An upstream that refuses the gateway's key is asked again after a time, and not every second`()
+        async throws
+    {
+        let id = try await hold(1, ForwardingShare(team.id))
+        let (sender, upstream, seconds) = try refusedSender()
+        let last = UInt64(HeldLimits.refusedTime.components.seconds)
+        for second in 0...last {
+            seconds.value.withLock { $0 = second }
+            try await sender.round()
+        }
+        #expect(upstream.ids.withLock { $0 } == [id, id])
+        upstream.accept()
+        seconds.value.withLock { $0 = 2 * last }
+        try await sender.round()
+        #expect(upstream.ids.withLock { $0 } == [id, id, id])
     }
 
     @Test func `All that has expired is removed in one round`() async throws {

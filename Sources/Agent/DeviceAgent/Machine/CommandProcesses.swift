@@ -25,9 +25,14 @@ final class CommandProcesses: Sendable {
     private let state = Mutex(State())
     /// Whether processes are told apart, because commands are confined.
     private let isActive: Bool
+    /// What the commands of earlier agents have left behind; nil if that cannot be told.
+    private let leftovers: Leftovers?
 
-    /// - Parameter isActive: whether this process becomes the parent of what its commands leave behind.
-    init(isActive: Bool) {
+    /// - Parameters:
+    ///   - isActive: whether this process becomes the parent of what its commands leave behind.
+    ///   - folder: the agent's folder, in which it remembers where it has run.
+    init(isActive: Bool, folder: String) {
+        leftovers = isActive ? Leftovers(remembering: folder) : nil
         #if os(Linux)
             self.isActive = isActive && carillon_become_subreaper() == 0
         #else
@@ -86,7 +91,10 @@ final class CommandProcesses: Sendable {
             guard descriptor >= 0 || errno == ENOPROTOOPT else { return .unknown }
             defer { if descriptor >= 0 { close(descriptor) } }
             let tree = ProcessTree(agent: getpid(), commands: state.withLock(\.commands)) { ProcessStatus(of: $0) }
-            let place = tree.place(of: process)
+            var place = tree.place(of: process)
+            if place == .outside, process != getpid(), leftovers?.contains(process, of: geteuid()) == true {
+                place = .unknown
+            }
             if descriptor >= 0 {
                 var ended = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 guard poll(&ended, 1, 0) == 0 else { return .unknown }

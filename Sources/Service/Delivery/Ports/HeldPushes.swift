@@ -137,6 +137,9 @@ package enum HeldLimits {
     /// other node sends them too. After this time those come again that the upstream did not take, and those of suspended
     /// grants.
     package static let sendTime = Duration.seconds(60)
+    /// How long a node waits before it shows its key again to an upstream that has refused it, unless the upstream is changed.
+    /// Each attempt is in the delivery log, and the upstream may count refused provider tokens.
+    package static let refusedTime = Duration.seconds(5)
     /// How often a node looks for notifications to send.
     package static let interval = Duration.seconds(1)
     /// After how many of these intervals a node without upstreams looks for notifications that have expired: once a minute.
