@@ -111,6 +111,7 @@ struct InstanceStartTests {
             // The former grant.json says why it does not work.
             let error = await #expect(throws: ServiceError.self) { try await start(folder, gateways, one) }
             #expect(error.map { "\($0)".contains("revoked") } == true, "\(String(describing: error))")
+            #expect(!hasFile(one))
         }
     }
 }
