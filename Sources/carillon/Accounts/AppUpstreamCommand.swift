@@ -146,5 +146,5 @@ extension ManagementMessages.Upstream {
 
 extension ManagementMessages.UpstreamRefusal {
     /// What a person reads.
-    var line: String { "refuses the gateway's own key or certificate since \(shown(since)): \(reason)" }
+    var line: String { "refused: \(reason) since \(shown(since)), the gateway's own key or certificate" }
 }
