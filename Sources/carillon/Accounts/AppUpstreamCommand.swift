@@ -146,5 +146,8 @@ extension ManagementMessages.Upstream {
 
 extension ManagementMessages.UpstreamRefusal {
     /// What a person reads.
-    var line: String { "refused: \(reason) since \(shown(since)), the gateway's own key or certificate" }
+    var line: String {
+        let date = Date(timeIntervalSince1970: Double(since) / 1000).formatted(.iso8601)
+        return "refused: \(reason) since \(date), the gateway's own key or certificate"
+    }
 }
