@@ -132,7 +132,7 @@ extension ManagementMessages.App: RemovableItem {
 
     var line: String {
         let forwarded = (upstreams ?? []).map { upstream in
-            let refused = upstream.refused.map { ", which \($0.line)" } ?? ""
+            let refused = upstream.refused.map { ", \($0.line)" } ?? ""
             return "  \(upstream.environment) forwarded to \(upstream.url)\(refused)"
         }.joined()
         let channels = broadcast ? "" : "  no broadcast channels"

@@ -146,5 +146,8 @@ extension ManagementMessages.Upstream {
 
 extension ManagementMessages.UpstreamRefusal {
     /// What a person reads.
-    var line: String { "refuses the gateway's own key or certificate since \(shown(since)): \(reason)" }
+    var line: String {
+        let date = Date(timeIntervalSince1970: Double(since) / 1000).formatted(.iso8601)
+        return "refused: \(reason) since \(date), the gateway's own key or certificate"
+    }
 }

@@ -140,6 +140,37 @@ import Testing
         }
     }
 
+    @Test func `A captured request is released to the upstream`() async throws {
+        let (apple, bundleID) = (try CarillonProcess.current, "com.example.app")
+        let key = try apple.developmentKey
+        let token = try await apple.register(bundleID, on: try await apple.activate())
+        try await withTemporaryFolder { folder in
+            try await CarillonProcess.with(data: folder + "/carillon-data", ["--journal", "10"]) { service in
+                let set = try await service.carillon(
+                    "app", "upstream", "set", "--bundle-id", bundleID, "--environment", "development", "--capture",
+                    "--url", "https://\(try apple.addresses(.development).provider)", "--ca", apple.ready.ca,
+                    "--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID)
+                #expect(set.status == 0, "\(set.errors)")
+                let sent = try await service.carillon(
+                    "send", "--token", token, "--topic", bundleID, "--alert", "Hello")
+                #expect(sent.status == 0, "\(sent.errors)")
+                let publisher = Publisher(service: service, folder: folder)
+                let released = try await publisher.run(
+                    try Self.block("/release").replacing("/17/", with: "/1/"),
+                    ["SOCKET": service.data + "/admin.sock"])
+                #expect(try FoundationJSON(released)["status"] == 200, "\(released)")
+            }
+        }
+    }
+
+    @Test func `The table of ports has the phones' door, and what a proxy in front passes on`() throws {
+        let page = try Repository.text("docs/gateway.md")
+        let machine = try #require(page.components(separatedBy: "\n## The machine\n").last)
+        for text in ["`--web-push 0.0.0.0:443`", "`--web-push-plain`", "location /1/ {", "HTTP/1.1"] {
+            #expect(machine.contains(text), "\(text)")
+        }
+    }
+
     @Test func `An app's notifications are forwarded, and then no more`() async throws {
         try await withPublisher { publisher in
             let output = try await publisher.run(

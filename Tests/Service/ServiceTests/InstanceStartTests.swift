@@ -69,11 +69,12 @@ struct InstanceStartTests {
 
     @Test func `The app of an earlier grant is no longer forwarded`() async throws {
         try await withTemporaryFolder { folder in
+            let otherApp = try #require(BundleID(rawValue: "org.example.other"))
+            let otherTeam = try #require(TeamID(rawValue: "OTHER12345"))
             try await start(folder, [.production: "https://127.0.0.1:1"], Self.key("GRANTKEY01"))
             try await start(
-                folder, [.production: "https://127.0.0.1:3"], Self.key("GRANTKEY02"),
-                bundleID: try #require(BundleID(rawValue: "org.example.other")),
-                teamID: try #require(TeamID(rawValue: "OTHER12345")))
+                folder, [.production: "https://127.0.0.1:3"], Self.key("GRANTKEY02"), bundleID: otherApp,
+                teamID: otherTeam)
             #expect(urls == ["org.example.other production": "https://127.0.0.1:3"])
         }
     }
@@ -111,6 +112,7 @@ struct InstanceStartTests {
             // The former grant.json says why it does not work.
             let error = await #expect(throws: ServiceError.self) { try await start(folder, gateways, one) }
             #expect(error.map { "\($0)".contains("revoked") } == true, "\(String(describing: error))")
+            #expect(!hasFile(one))
         }
     }
 }

@@ -29,14 +29,14 @@ import Testing
                             "--key-id", "GATEWAY001", "--team-id", "PUBLISHER1",
                         ])
                     #expect(set.status == 0, "\(set.errors)")
-                    #expect(try await !shown(["app", "upstream", "show"] + place).contains("refuses"))
+                    #expect(try await !shown(["app", "upstream", "show"] + place).contains("refused"))
                     let sent = try await service.carillon(
                         "send", "--token", String(repeating: "5a", count: 32), "--topic", "com.example.app", "--alert",
                         "x")
                     #expect(sent.status != 0)
                     for command in [["app", "upstream", "show"] + place, ["app", "list"]] {
                         let text = try await shown(command)
-                        #expect(text.contains("refuses") && text.contains("InvalidProviderToken"), "\(text)")
+                        #expect(text.contains("refused: ") && text.contains("InvalidProviderToken"), "\(text)")
                     }
                 }
             }

@@ -25,15 +25,15 @@ struct InstanceStart {
         } catch {
             throw ServiceError(.badSetting, "The grant's key \(instance.keyID) is not a P-256 private key in PEM.")
         }
-        let path = keyFile(instance.keyID)
-        if FileManager.default.contents(atPath: path) != Data(instance.privateKey.utf8) {
-            try DataFolder.write(instance.privateKey, to: path)
-        }
         do throws(StoreError) {
             try await makeAccounts(publicKey)
             try await removeFormerUpstreams()
         } catch {
             throw ServiceError(.store, error.cause)
+        }
+        let path = keyFile(instance.keyID)
+        if FileManager.default.contents(atPath: path) != Data(instance.privateKey.utf8) {
+            try DataFolder.write(instance.privateKey, to: path)
         }
         for (environment, url) in instance.gateways { try await forward(environment, to: url) }
         removeFilesOfRevokedKeys()
