@@ -1,19 +1,14 @@
 import Foundation
 import Management
+import Service
 
 extension TestAPNs {
     /// Where a service is, and what to trust.
     struct Place: Sendable {
-        let provider: (host: String, port: Int)
+        let provider: ListenAddress
         let binaryPort: Int
         let authorityPEM: String
         let management: ManagementCalls
-
-        static func parts(of address: String) -> (host: String, port: Int)? {
-            guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...])
-            else { return nil }
-            return (String(address[..<colon]), port)
-        }
     }
 }
 
@@ -54,8 +49,10 @@ extension TestAPNs.Place {
                 "The service at \(url) does not serve the development environment: start it with --environment development."
             )
         }
-        provider = try Self.address("CARILLON_PROVIDER_ADDRESS", addresses.provider, host, environment)
-        binaryPort = try Self.address("CARILLON_BINARY_ADDRESS", addresses.binary, host, environment).port
+        // Foundation gives an IPv6 address with its brackets or without, by its version.
+        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        provider = try Self.address("CARILLON_PROVIDER_ADDRESS", addresses.provider, bare, environment)
+        binaryPort = try Self.address("CARILLON_BINARY_ADDRESS", addresses.binary, bare, environment).port
         authorityPEM = made.service.caPEM
     }
 
@@ -65,14 +62,14 @@ extension TestAPNs.Place {
         _ address: String,
         _ host: String,
         _ environment: [String: String],
-    ) throws(TestAPNsError) -> (host: String, port: Int) {
+    ) throws(TestAPNsError) -> ListenAddress {
         let mapped = environment[variable]
-        guard var place = parts(of: mapped ?? address) else {
+        guard var place = ListenAddress(mapped ?? address) else {
             throw TestAPNsError(
                 .refused, "\(variable) is \(mapped ?? address): set it to a host and a port, such as localhost:2197.")
         }
         // An address that only that machine can reach, or every address of it: it is reached as the management API is.
-        if mapped == nil, ["127.0.0.1", "0.0.0.0", "[::1]", "[::]"].contains(place.host) { place.host = host }
+        if mapped == nil, place.isLoopback || place.isEveryAddress { place.host = host }
         return place
     }
 }

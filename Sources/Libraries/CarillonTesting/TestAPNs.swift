@@ -74,7 +74,7 @@ public final class TestAPNs: Sendable {
 
     init(_ place: Place, serving: Task<Void, Never>?, acceptsAny: Bool) {
         self.acceptsAny = acceptsAny
-        (host, port) = place.provider
+        (host, port) = (place.provider.host, place.provider.port)
         binaryPort = place.binaryPort
         authorityPEM = place.authorityPEM
         management = place.management
@@ -125,8 +125,8 @@ public final class TestAPNs: Sendable {
         }
         let serving = Task { await service.run() }
         let description = service.description
-        guard let addresses = description.development, let provider = Place.parts(of: addresses.provider),
-            let binary = Place.parts(of: addresses.binary), let place = description.management, let key = place.key,
+        guard let addresses = description.development, let provider = ListenAddress(addresses.provider),
+            let binary = ListenAddress(addresses.binary), let place = description.management, let key = place.key,
             let authority = FileManager.default.contents(atPath: description.ca)
         else {
             serving.cancel()
@@ -204,7 +204,7 @@ public final class TestAPNs: Sendable {
     public var managementAddress: (url: String, key: String) { (management.url, management.key) }
 
     /// The URL that providers connect to.
-    public var url: String { "https://\(host):\(port)" }
+    public var url: String { "https://" + ListenAddress(host: host, port: port).text }
 
     /// The service as an `APNSEnvironment`, for `APNSProvider`.
     public var environment: APNSEnvironment {

@@ -211,11 +211,8 @@ package final class ProviderServer: Service {
     /// The host that a browser on this machine uses for the console. With TLS it has to be a name of the certificate.
     private static func browserHost(_ settings: Settings) -> String {
         if let name = settings.hostnames.first { return name }
-        switch settings.host {
-        case "0.0.0.0": return "127.0.0.1"
-        case "::": return "[::1]"
-        default: return settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-        }
+        guard settings.host.contains(":") else { return settings.host.isEveryAddress ? "127.0.0.1" : settings.host }
+        return settings.host.isEveryAddress ? "[::1]" : "[\(settings.host)]"
     }
 
     private func close() async {

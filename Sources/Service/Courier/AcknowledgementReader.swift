@@ -1,8 +1,11 @@
+import Delivery
+
 /// Parses an acknowledgement, `{"sendings":[n,…]}`, and nothing else. One comes with every notification, so nothing
 /// but the numbers is allocated.
 struct AcknowledgementReader: ~Copyable {
-    /// The largest number of acknowledged attempts in one request. It is more than a device can have unacknowledged.
-    static let maximumCount = 10_000
+    /// The largest number of acknowledged attempts in one line: no device can have more notifications and broadcasts
+    /// unacknowledged.
+    static let maximumCount = DeliveryLimits.mostUnacknowledged + ChannelLimits.mostUnacknowledged
 
     private var index = 0
 

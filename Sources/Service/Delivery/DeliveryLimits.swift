@@ -15,6 +15,9 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// The largest number of unacknowledged notifications that are under way to one device. Beyond it, the newest
     /// notification for each app waits in its mailbox.
     package var unacknowledgedPerDevice: Int
+    /// The most that ``unacknowledgedPerDevice`` may be. A device keeps the acknowledgements
+    /// of so many notifications and broadcasts while it has no connection, and the courier reads so many in one line.
+    package static let mostUnacknowledged = 10_000
 
     /// The largest number of notifications of priority 5 or less that wait for a connected device with low power:
     /// more than a person reads at a time, and at most 400 KB. If half of ``unacknowledgedPerDevice`` is less, that

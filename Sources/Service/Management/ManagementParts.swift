@@ -54,7 +54,7 @@ package struct ManagementParts: Sendable {
     /// The rate of requests over the network that show neither the key nor a session.
     package var withoutKey = ManagementLimits.withoutKey
     /// Asks the other nodes for what they have logged about a notification. Likewise.
-    package let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)?
+    package let otherLogs: (@Sendable (NotificationID) async throws -> OtherLogs)?
     /// Asks the other nodes which devices are connected to them. Likewise.
     package let otherDevices: OtherDevices.Question?
 
@@ -84,7 +84,7 @@ package struct ManagementParts: Sendable {
         advance: @escaping @Sendable (Duration, TeamID?) async throws(ServiceClock.AdvanceError) -> Timestamp,
         testing: ManagementTesting? = nil,
         cluster: (any ClusterNodes)? = nil,
-        otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = nil,
+        otherLogs: (@Sendable (NotificationID) async throws -> OtherLogs)? = nil,
         otherDevices: OtherDevices.Question? = nil,
     ) {
         self.accounts = accounts

@@ -57,11 +57,7 @@ struct PeerCaller: Sendable {
 
     /// Opens a connection, and returns when the connection has ended. Throws if the other node has not greeted.
     func call() async throws {
-        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
-            throw BadAddress()
-        }
-        let host = address[..<colon].trimmingPrefix("[")
-        let name = String(host.hasSuffix("]") ? host.dropLast() : host)
+        guard let (host, port) = address.hostAndPort else { throw BadAddress() }
         let (context, eventLoop) = (try tls(), group.next())
         let ended = eventLoop.makePromise(of: Void.self)
         let (peers, node) = (peers, node)
@@ -79,7 +75,7 @@ struct PeerCaller: Sendable {
                             role: .client, configuration: PeerService.configuration, application: connection))
                 }
             }
-            .connect(host: name, port: Int(port))  // fits: 16 bits
+            .connect(host: host, port: port)
         let channel: any Channel
         do {
             channel = try await connecting.get()

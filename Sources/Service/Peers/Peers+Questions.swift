@@ -1,4 +1,5 @@
 package import Delivery
+import Logging
 package import Notifications
 import Synchronization
 
@@ -6,8 +7,8 @@ import Synchronization
 extension Peers {
     // MARK: Delivery logs
 
-    /// Sets the function that reads the delivery log when other nodes ask for it.
-    package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async -> [String]) {
+    /// Sets the function that reads the delivery log when other nodes ask for it. If it throws, this node does not answer.
+    package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async throws -> [String]) {
         readLog.withLock { $0 = answer }
     }
 
@@ -21,11 +22,18 @@ extension Peers {
         guard let read = readLog.withLock({ $0 }), link.logAnswers.begin() else { return }
         Task {
             defer { link.logAnswers.end() }
-            for line in await read(id) where line.utf8.count < limits.recordBytes / 2 {
-                // Without its end, the answer does not count.
-                guard link.send(.logEntry(number, line)) else { return }
+            do {
+                for line in try await read(id) where line.utf8.count < limits.recordBytes / 2 {
+                    // Without its end, the answer does not count.
+                    guard link.send(.logEntry(number, line)) else { return }
+                }
+                link.send(.logEnd(number))
+            } catch {
+                // An answer without entries would say that nothing happened here.
+                logger.warning(
+                    "The delivery log cannot be read, so another node does not get its entries",
+                    metadata: ["error": "\(error)"])
             }
-            link.send(.logEnd(number))
         }
     }
 

@@ -16,12 +16,12 @@ package final class Peers: PeerRoutes, Sendable {
     private let group: any EventLoopGroup
     /// Makes the TLS context of a new connection, with a new certificate of this node.
     private let tls: @Sendable () throws -> NIOSSLContext
-    private let logger: Logger
+    let logger: Logger
     private let receiver = Mutex(WeakReceiver())
     private let state = Mutex(State())
     let logQuestions: PeerQuestions<String>
     /// Reads this node's delivery log for another one.
-    let readLog = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
+    let readLog = Mutex<(@Sendable (NotificationID) async throws -> [String])?>(nil)
     let deviceQuestions: PeerQuestions<ConnectedDevice>
     /// Finds this node's connected devices for another one.
     let findDevices = Mutex<(@Sendable ([DeviceKey]) async -> [ConnectedDevice])?>(nil)

@@ -1,7 +1,6 @@
 import APNSProvider
 import Credentials
 package import Delivery
-import Foundation
 import Notifications
 package import Trust
 
@@ -43,12 +42,6 @@ package struct UpstreamVault: Sendable {
     /// - Parameter present: the upstream that the new one replaces.
     package func make(_ proposal: Proposal, replacing present: AppUpstream?) throws(UpstreamError) -> AppUpstream {
         let url = proposal.url ?? Self.appleURL(proposal.place.environment)
-        guard Self.namesServerOnly(url) else {
-            throw UpstreamError(
-                .badAddress,
-                "The address is https://host:port, without a user, a password, a path, a query and a fragment.",
-                at: "/url")
-        }
         let (credentials, sealed) = try credentials(of: proposal, present)
         let upstream = AppUpstream(
             place: proposal.place, url: url, authority: proposal.authority, credentials: credentials,
@@ -139,15 +132,6 @@ package struct UpstreamVault: Sendable {
         } catch {
             throw UpstreamError(.badCredentials, error.cause, at: "/credentials")
         }
-    }
-
-    /// Whether a URL has nothing beside the server's address. The address is shown to administrators, so it must not
-    /// contain a password; and a path would be ignored, because the provider API has paths of its own.
-    private static func namesServerOnly(_ url: String) -> Bool {
-        guard let parts = URLComponents(string: url) else { return true }
-        return parts.user == nil && parts.password == nil && (parts.path.isEmpty || parts.path == "/")
-            && parts.query == nil
-            && parts.fragment == nil
     }
 
     /// The URL of Apple's service.

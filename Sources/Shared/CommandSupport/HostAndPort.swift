@@ -1,4 +1,4 @@
-import Foundation
+import Connections
 
 /// An address in the forms that commands read and print: `127.0.0.1:2197`, `[::1]:2197`, `https://host:port`.
 package struct HostAndPort {
@@ -8,12 +8,15 @@ package struct HostAndPort {
     /// - Parameter text: an address with or without `https://`. If it has no port, the port is 443 (Guide, 2.3.3).
     package init(_ text: String, defaultPort: Int = 443) throws {
         let url = text.contains("://") ? text : "https://" + text
-        guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host, !host.isEmpty
-        else {
-            throw CommandError("\(text) is not an address; write https://host:port.")
+        let server: ServerURL
+        do throws(ServerURL.Fault) {
+            server = try ServerURL(url)
+        } catch {
+            // A URL with more may contain a password.
+            throw CommandError("\(error == .otherForm ? text : "The address") \(error.detail)")
         }
-        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        port = parts.port ?? defaultPort
+        host = server.host
+        port = server.port ?? defaultPort
         // 0 lets the system choose the port of a listener.
         guard (0...65_535).contains(port) else {
             throw CommandError("\(text) has the port \(port); a port is at most 65535.")

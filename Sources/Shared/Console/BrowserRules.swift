@@ -30,7 +30,7 @@ package struct BrowserRules: Sendable {
     package init(host: String, hostnames: [String], sessions: ConsoleSessions) {
         let loopback = ["localhost", "127.0.0.1", "::1"]
         hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
-        allowsAddresses = host == "0.0.0.0" || host == "::"
+        allowsAddresses = host.isEveryAddress
         self.sessions = sessions
     }
 

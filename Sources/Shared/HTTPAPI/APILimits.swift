@@ -6,6 +6,9 @@ package enum APILimits {
     /// certificate signing request, has 2,000.
     package static let bodyBytes = 65_536
 
+    /// The size of a text in PEM in bytes. A certificate with a key of RSA and its chain has some 10,000.
+    package static let pemBytes = 65_536
+
     /// The number of items in an answer. A page has some 200 KB.
     package static let listItems = 1000
 

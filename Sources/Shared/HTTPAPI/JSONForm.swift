@@ -129,6 +129,14 @@ extension JSONForm {
             }, writing: { value in text(value).map { .string($0) } ?? object.writing(value) })
     }
 
+    /// A value, or null.
+    package static func nullable<Wrapped>(_ form: JSONForm<Wrapped>) -> JSONForm where Value == Wrapped? {
+        JSONForm(
+            schema: .oneOf([form.schema, .null]),
+            reading: { json, place in if json == .null { nil } else { try form.reading(json, place) } },
+            writing: { $0.map(form.writing) ?? .null })
+    }
+
     package static func list<Element>(
         of element: JSONForm<Element>,
         from fewest: Int = 0,

@@ -16,6 +16,8 @@ package indirect enum Schema: Sendable {
     case openObject
     /// A value of one of several forms, which differ in their JSON type.
     case oneOf([Schema])
+    /// Null, where it means something else than a missing member.
+    case null
     /// Any value.
     case any
     /// Another schema, with its name in the description.
@@ -24,7 +26,7 @@ package indirect enum Schema: Sendable {
     /// One member of an object.
     package struct Member: Sendable {
         package let name: String
-        let schema: Schema
+        package let schema: Schema
         let isRequired: Bool
         let meaning: String
 
@@ -52,6 +54,23 @@ extension Schema {
     }
 }
 
+extension Schema {
+    /// A JSON Merge Patch (RFC 7396) of a value with this schema: each member may be missing, and one that the value may be
+    /// without may be null.
+    package var mergePatch: Schema {
+        switch self {
+        case .object(let members):
+            .object(
+                members.map { member in
+                    let patch = member.schema.mergePatch
+                    return .optional(member.name, member.isRequired ? patch : .oneOf([patch, .null]), member.meaning)
+                })
+        case .named(_, let schema): schema.mergePatch
+        default: self
+        }
+    }
+}
+
 // MARK: - Checking
 
 extension Schema {
@@ -69,7 +88,7 @@ extension Schema {
             guard range.contains(number) else {
                 throw .invalid(pointer, "The value has to be from \(range.lowerBound) to \(range.upperBound).")
             }
-        case (.boolean, .bool), (.openObject, .object): break
+        case (.boolean, .bool), (.openObject, .object), (.null, .null): break
         case (.oneOf(let schemas), _):
             guard let schema = schemas.first(where: { $0.hasType(of: value) }) else {
                 throw .wrongType(value, at: pointer, kind)
@@ -106,7 +125,7 @@ extension Schema {
     private func hasType(of value: JSONValue) -> Bool {
         switch (self, value) {
         case (.any, _), (.string, .string), (.integer, .integer), (.integer, .number), (.boolean, .bool),
-            (.array, .array), (.object, .object), (.openObject, .object):
+            (.array, .array), (.object, .object), (.openObject, .object), (.null, .null):
             true
         case (.oneOf(let schemas), _): schemas.contains { $0.hasType(of: value) }
         case (.named(_, let schema), _): schema.hasType(of: value)
@@ -120,6 +139,7 @@ extension Schema {
         case .integer: "an integer"
         case .boolean: "true or false"
         case .array: "an array"
+        case .null: "null"
         case .any: "any value"
         case .object, .openObject: "an object"
         case .oneOf(let schemas): schemas.map(\.kind).joined(separator: ", or ")
@@ -150,6 +170,7 @@ extension Schema {
         case .object(let members): Self.definition(ofObjectOf: members)
         case .openObject: ["type": "object"]
         case .oneOf(let schemas): ["oneOf": .array(schemas.map(\.description))]
+        case .null: ["type": "null"]
         case .any: [:]
         case .named(_, let schema): schema.definition
         }
@@ -201,7 +222,7 @@ extension Schema {
             return schemas.reduce(into: [:]) { $0.merge($1.references, uniquingKeysWith: { $1 }) }
         case .object(let members):
             return members.reduce(into: [:]) { $0.merge($1.schema.references, uniquingKeysWith: { $1 }) }
-        case .string, .integer, .boolean, .openObject, .any: return [:]
+        case .string, .integer, .boolean, .openObject, .null, .any: return [:]
         }
     }
 }

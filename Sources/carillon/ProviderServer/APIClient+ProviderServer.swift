@@ -69,7 +69,8 @@ extension APIClient {
                 throw CommandError("--proxy is not understood. \(error.cause)")
             }
         } else {
-            guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host else {
+            guard let parts = URLComponents(string: url), parts.scheme?.lowercased() == "https", let host = parts.host
+            else {
                 return nil
             }
             proxy = try ProxyRules(variables: ProcessInfo.processInfo.environment)

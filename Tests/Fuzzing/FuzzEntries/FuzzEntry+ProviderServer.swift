@@ -1,4 +1,5 @@
 import CampaignStore
+import HTTPAPI
 @testable import Management
 import Notifications
 @testable import ProviderServer
@@ -35,8 +36,12 @@ extension FuzzEntry {
         let text = String(decoding: bytes, as: UTF8.self)
         for key in ["where", "tags"] {
             let document = JSONValue.object([key: .string(text)])
-            guard let read = try? AudienceReader.read(document, .saved(extra: [])) else { continue }
-            guard let again = try? AudienceReader.read(document, .message) else {
+            guard let saved = try? AudienceRequest.savedForm.read(document, nullIsMissing: true),
+                let read = try? AudienceReader.read(saved: saved.conditions, isStored: false)
+            else { continue }
+            guard let sent = try? AudienceRequest.form.read(document, nullIsMissing: true),
+                let again = try? AudienceReader.read(sent, at: "/audience", isStored: false)
+            else {
                 preconditionFailure("A message must not have an audience that may be saved.")
             }
             precondition(read.audience == again.audience)

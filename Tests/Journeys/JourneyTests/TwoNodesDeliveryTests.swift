@@ -333,6 +333,17 @@
             }
         }
 
+        @Test func `A node that cannot read its log is named as one that did not answer`() async throws {
+            try await TwoServices.runConnected { one, two in
+                let folder = URL(fileURLWithPath: two.description.ca).deletingLastPathComponent()
+                    .appendingPathComponent("log")
+                try FileManager.default.removeItem(at: folder)
+                try Data().write(to: folder)
+                let log = try await one.ask("GET", "/v1/log?id=\(UUID().uuidString)").text
+                #expect(log == #"{"unanswered":["two"]}"# + "\n")
+            }
+        }
+
         // MARK: Nodes
 
         private func states(_ test: TestService) async throws -> [String: String] {

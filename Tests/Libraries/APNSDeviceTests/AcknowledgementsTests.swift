@@ -1,3 +1,4 @@
+import Delivery
 import NIOCore
 import Testing
 
@@ -90,6 +91,13 @@ struct AcknowledgementsTests {
         for sending in 2500..<3500 as Range<UInt64> { acknowledgements.taken(sending) }
         #expect(acknowledgements.next(at: Self.start) == .add([UInt64](2500..<3000)))
         #expect(acknowledgements.next(at: Self.start) == .end)
+    }
+
+    @Test func `A device keeps the acknowledgements of all that the service sends without one`() {
+        let most = UInt64(DeliveryLimits.mostUnacknowledged + ChannelLimits.mostUnacknowledged)
+        var acknowledgements = Acknowledgements()
+        for number in 1...most { acknowledgements.taken(number) }
+        #expect(acknowledgements.next(at: Self.start, isLast: true) == .request(Array(1...1000)))
     }
 
     @Test func `The number of waiting acknowledgements is limited, and the newest stay`() {

@@ -250,8 +250,18 @@ struct PayloadTests {
 
     @Test(arguments: [
         "", "localhost", "http://localhost", "https://", "https://localhost:0", "https://localhost:99999",
+        "https://user:secret@localhost", "https://user@localhost", "https://localhost/3/device",
+        "https://localhost?secret", "https://localhost#secret",
     ])
     func `What is no address`(_ url: String) {
-        #expect(problem { _ = try APNSEnvironment.custom(url: url) }?.code == .badEnvironment)
+        let problem = problem { _ = try APNSEnvironment.custom(url: url) }
+        #expect(problem?.code == .badEnvironment)
+        #expect(problem?.cause.contains("secret") == false)
+    }
+
+    @Test(arguments: ["https://localhost:2197", "HTTPS://localhost:2197", "https://localhost:2197/"])
+    func `What is an address`(_ url: String) throws {
+        let environment = try APNSEnvironment.custom(url: url)
+        #expect(environment.host == "localhost" && environment.port == 2197 && environment.tlsName == "localhost")
     }
 }

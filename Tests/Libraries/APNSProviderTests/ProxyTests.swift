@@ -147,6 +147,7 @@ import Testing
             (".apple.com", "apple.com", true), ("apple.com.", "API.apple.com.", true),
             ("a.example:443", "a.example", true), ("a.example:444", "a.example", false),
             ("10.0.0.0/8", "10.1.2.3", true), ("10.0.0.0/8", "11.1.2.3", false), ("10.0.0.0/8", "10.example", false),
+            ("10.0.0.0/8", "10.1.2.3\u{0}.example", false),
             ("10.1.2.3:443", "10.1.2.3", true), ("10.1.2.3:444", "10.1.2.3", false),
             ("2001:db8::/32", "2001:db8::1", true), ("[2001:db8::1]:443", "2001:db8:0::1", true),
             ("x y.example", "y.example", true), ("x,\ty.example", "y.example", true), ("", "y.example", false),

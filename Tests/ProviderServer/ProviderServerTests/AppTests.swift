@@ -72,6 +72,22 @@ import Testing
             "/environments/production/url"
         ),
         (
+            #"{"teamID":"ABCDE12345","environments":{"production":{"url":"https://u:secret@x","certificate":"x"}}}"#,
+            "/environments/production/url"
+        ),
+        (
+            #"{"teamID":"ABCDE12345","environments":{"production":{"url":"https://x/3/device","certificate":"x"}}}"#,
+            "/environments/production/url"
+        ),
+        (
+            #"{"teamID":"ABCDE12345","environments":{"production":{"feedback":"https://u@x:2196","certificate":"x"}}}"#,
+            "/environments/production/feedback"
+        ),
+        (
+            #"{"teamID":"ABCDE12345","environments":{"production":{"channels":"https://x/1/apps","certificate":"x"}}}"#,
+            "/environments/production/channels"
+        ),
+        (
             #"{"teamID":"ABCDE12345","environments":{"production":{"certificate":"x"}}}"#,
             "/environments/production/certificate"
         ),

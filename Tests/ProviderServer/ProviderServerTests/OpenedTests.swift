@@ -54,7 +54,10 @@ import Testing
 
     private static func hours(_ from: String, _ to: String) throws -> QuietHours {
         let value: JSONValue = ["from": .string(from), "to": .string(to)]
-        return try QuietHours(try DocumentReader(value, at: "/quietHours", keys: ["from", "to"]))
+        let hours = try QuietHours.form.read(value, at: "/quietHours")
+        try hours.check(at: "/quietHours")
+        #expect(QuietHours.form.write(hours) == value)
+        return hours
     }
 
     /// 2027-01-15 in GMT.

@@ -71,6 +71,14 @@ struct AccessRulesTests {
         #expect(status(Self.authorized, host: host) == nil)
     }
 
+    @Test(arguments: ["0.0.0.0", "::", "0::0", "0:0:0:0:0:0:0:0"])
+    func `A listener on all addresses takes every address, and no other name`(_ listener: String) {
+        let rules = AccessRules(host: listener, hostnames: [], key: Self.key)
+        #expect(status(Self.authorized, host: "10.0.0.1:2198", rules: rules) == nil)
+        #expect(status(Self.authorized, host: "[2001:db8::1]:2198", rules: rules) == nil)
+        #expect(status(Self.authorized, host: "evil.example:2198", rules: rules) == 403)
+    }
+
     @Test func `The authorities need no key on a loopback address, and with a store in memory nowhere`() {
         let (loopback, other) = (
             ManagementCaller.network(isLoopback: true), ManagementCaller.network(isLoopback: false)

@@ -79,6 +79,38 @@ import Testing
         }
     }
 
+    /// The door checks nothing of PEM, because its only reader knows what is wrong.
+    @Test(
+        arguments: [
+            ("", "The text is empty."),
+            ("-\0-\0-\0-\0-\0B\0E\0G\0I\0N\0 \0X\0-\0-\0-\0-\0-\0", "This is text in UTF-16; save it as UTF-8."),
+            ("MIIB", "This is not PEM: there is no line -----BEGIN …-----."),
+        ])
+    func `What is not PEM gets the sentence of the reader of PEM, with the place`(
+        _ text: String, _ sentence: String
+    ) async throws {
+        try await TestService.runInMemory { test in
+            let team = try required(test.description.key).teamID
+            let pem = JSONString.quoted(text)
+            let app = #""team":"\#(team)","bundleID":"\#(test.bundleID)""#
+            let requests: [(method: String, path: String, body: String, pointer: String)] = [
+                ("POST", "/v1/keys", #"{"team":"\#(team)","privateKey":\#(pem)}"#, "/privateKey"),
+                ("POST", "/v1/certificates", #"{\#(app),"environment":"universal","request":\#(pem)}"#, "/request"),
+                (
+                    "PUT", "/v1/apps/\(test.bundleID)/upstreams/development",
+                    #"{"credentials":{"kind":"passthrough"},"authority":\#(pem)}"#, "/authority"
+                ),
+            ]
+            for (method, path, body, pointer) in requests {
+                let answer = try await test.ask(method, path, body: body)
+                #expect(answer.status == 400 && answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
+                let detail = try required(answer.problem?["detail"] as? String).lowercased()
+                // In the middle of a sentence it begins with a small letter and has no period.
+                #expect(detail.contains(sentence.dropLast().lowercased()), "\(detail)")
+            }
+        }
+    }
+
     @Test func `An item that exists is 409, an invalid one 400, and a missing one 404`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID

@@ -79,6 +79,7 @@ struct ManagementMessagesTests {
         case .object(let members):
             return .object(members.reduce(into: [:]) { $0[$1.name] = example(of: $1.schema, &count) })
         case .openObject, .any: return [:]
+        case .null: return .null
         case .oneOf(let schemas): return schemas.first.map { example(of: $0, &count) } ?? [:]
         case .named(_, let schema): return example(of: schema, &count)
         }

@@ -271,6 +271,24 @@ struct PeersTests {
         }
     }
 
+    @Test
+    func `A node that cannot read its log does not answer, and answers when it can`() async throws {
+        struct Unreadable: Error {}
+        try await withTwo { one, two in
+            let id = NotificationID(high: 1, low: 2)
+            let asked = Mutex(0)
+            two.peers.answerLogQuestions { _ in
+                asked.withLock { $0 += 1 }
+                throw Unreadable()
+            }
+            // An answer without entries would end the question early.
+            #expect(await one.peers.log(of: id, at: [two.id], within: .milliseconds(200)) == [:])
+            try await wait(while: asked.withLock { $0 } == 0)
+            two.peers.answerLogQuestions { _ in ["first"] }
+            #expect(await one.peers.log(of: id, at: [two.id], within: .seconds(60)) == [two.id: ["first"]])
+        }
+    }
+
     private static func key(_ number: UInt64, _ environment: Environment = .development) -> DeviceKey {
         DeviceKey(environment: environment, device: DeviceID(rawValue: number))
     }

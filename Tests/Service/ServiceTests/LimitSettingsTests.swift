@@ -15,6 +15,19 @@ struct LimitSettingsTests {
         }
     }
 
+    /// A device keeps no more acknowledgements while it has no connection.
+    @Test(arguments: ["UNACKNOWLEDGED", "UNACKNOWLEDGED_BROADCASTS"])
+    func `No setting lets a device have more unacknowledged than it keeps`(_ name: String) throws {
+        func read(_ value: String) throws {
+            var settings = Settings()
+            let variables = ["CARILLON_LIMIT_" + name: value]
+            try settings.read(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
+        }
+        try read("10000")
+        let error = #expect(throws: ServiceError.self) { try read("10001") }
+        #expect(error?.cause.contains("10000") == true)
+    }
+
     /// The rates of one address and one connect are against attackers. The others are part of a service's answers.
     @Test(arguments: LimitSetting.all.map(\.name).filter { $0.hasSuffix("-rate") })
     func `A rate of an address is off in a service for tests, and no other`(_ name: String) throws {

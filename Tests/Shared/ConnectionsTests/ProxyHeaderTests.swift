@@ -59,6 +59,7 @@ struct ProxyHeaderTests {
             Array("PROXY TCP4 192.0.2.7 10.0.0.1 65536 2197\r\n".utf8),
             Array("PROXY TCP4 192.0.2.7 10.0.0.1 +1 2197\r\n".utf8),
             Array("PROXY TCP4 example.com 10.0.0.1 1 2197\r\n".utf8),
+            Array("PROXY TCP4 192.0.2.7\u{0}x 10.0.0.1 1 2197\r\n".utf8),
             Array("PROXY UDP4 192.0.2.7 10.0.0.1 1 2\r\n".utf8),
             Array("PROXY TCP4 192.0.2.7 10.0.0.1 1 2\rX".utf8),
             Array("PROXY \(String(repeating: "A", count: 102))".utf8),

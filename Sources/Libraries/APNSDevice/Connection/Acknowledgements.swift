@@ -13,9 +13,9 @@ struct Acknowledgements: Sendable, Hashable {
         /// The largest number of acknowledgements in one request. If its answer does not come, they are all sent
         /// again.
         var batch = 1000
-        /// The largest number of acknowledgements that are kept while there is no connection. The courier allows no
-        /// more notifications under way, and remembers an ended stream for only ten seconds.
-        var waiting = 10_000
+        /// The largest number of acknowledgements that are kept while there is no connection. The courier allows at most
+        /// 10,000 notifications and as many broadcasts under way, and remembers an ended stream for only ten seconds.
+        var waiting = 20_000
         /// The silence after which an open request ends. It uses memory on both sides, and until it is answered it
         /// is unknown whether the courier has its acknowledgements. A request stays open only if an acknowledgement
         /// follows another within this time.

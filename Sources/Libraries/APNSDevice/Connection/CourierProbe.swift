@@ -162,7 +162,7 @@ package struct CourierProbe: Sendable {
         _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<any Channel> {
         let bootstrap = ClientBootstrap(group: eventLoop).connectTimeout(Self.timeout).channelInitializer(initializer)
-        if let address = try? SocketAddress(ipAddress: courier.host, port: courier.port) {
+        if let address = courier.host.socketAddress(port: courier.port) {
             return bootstrap.connect(to: address)
         }
         return bootstrap.connect(host: courier.host, port: courier.port)

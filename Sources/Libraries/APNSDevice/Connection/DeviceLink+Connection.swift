@@ -32,7 +32,7 @@ extension DeviceLink: CourierConnection.Owner {
             }
         // An IP address needs no resolver, which would use threads.
         let channel =
-            if let address = try? SocketAddress(ipAddress: courier.host, port: courier.port) {
+            if let address = courier.host.socketAddress(port: courier.port) {
                 bootstrap.connect(to: address)
             } else {
                 bootstrap.connect(host: courier.host, port: courier.port)

@@ -64,16 +64,22 @@ public struct APNSEnvironment: Sendable, Hashable {
 
     /// Creates the environment of a server of your own.
     /// - Parameters:
-    ///   - url: `https://host:port`. If there is no port, it is 443.
+    ///   - url: `https://host:port`, and nothing else: the protocols have paths of their own. If there is no port, it is 443.
     ///   - authority: the certificates that the server's certificate is verified with. Carillon's root certificate
     ///     is the file `ca.pem` in its data folder.
     /// - Throws: ``ProviderError/Code/badEnvironment`` if `url` does not have this form.
     public static func custom(url: String, authority: Authority = .system) throws(ProviderError) -> APNSEnvironment {
-        guard let parts = URLComponents(string: url), parts.scheme?.lowercased() == "https", let host = parts.host,
-            !host.isEmpty, (1...65_535).contains(parts.port ?? 443)
-        else { throw ProviderError(.badEnvironment, "\(url) is not an address; write https://host:port.") }
-        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        return APNSEnvironment(host: bare, port: parts.port ?? 443, authority: authority)
+        let server: ServerURL
+        do throws(ServerURL.Fault) {
+            server = try ServerURL(url)
+        } catch {
+            throw ProviderError(.badEnvironment, "The URL of the server \(error.detail)")
+        }
+        let port = server.port ?? 443
+        guard (1...65_535).contains(port) else {
+            throw ProviderError(.badEnvironment, "The URL of the server has the port \(port); a port is 1 to 65535.")
+        }
+        return APNSEnvironment(host: server.host, port: port, authority: authority)
     }
 
     package init(host: String, port: Int = 443, authority: Authority = .system, serverName: String? = nil) {
@@ -100,8 +106,7 @@ public struct APNSEnvironment: Sendable, Hashable {
     /// The server name in the TLS handshake; nil if the host is an IP address (RFC 6066, 3).
     var tlsName: String? {
         if let serverName { return serverName }
-        let isAddress = host.contains(":") || host.split(separator: ".").allSatisfy { UInt8($0) != nil }
-        return isAddress ? nil : host
+        return host.isIPAddress ? nil : host
     }
 
     /// - Parameter protocols: the protocols that the handshake offers (RFC 7301).

@@ -76,7 +76,7 @@ package struct ProxyRules: Sendable, Hashable {
     package func proxy(for host: String, port: Int) -> HTTPProxy? {
         guard let proxy, !host.isLoopbackHost else { return nil }
         let name = Self.bare(host.lowercased())
-        let address = try? SocketAddress(ipAddress: name, port: port)
+        let address = name.socketAddress(port: port)
         return exceptions.contains { Self.isException($0, name, address, port) } ? nil : proxy
     }
 

@@ -10,12 +10,6 @@ extension JSONReader where Fault == Problem {
         try self.init(value, at: pointer, keys: keys, nullIsMissing: true)
     }
 
-    /// Reads the members of a form that the object has among others.
-    func members<Value>(of form: JSONForm<Value>) throws(Problem) -> Value {
-        let keys = form.schema.keys
-        return try form.read(.object(members.filter { keys.contains($0.key) }), at: pointer)
-    }
-
     /// Reads the value of a key.
     func read<Value>(_ key: String, _ form: JSONForm<Value>) throws(Problem) -> Value? {
         guard let value = members[key] else { return nil }

@@ -3,14 +3,10 @@ import CampaignStore
 import HTTPAPI
 import Notifications
 
-/// The schemas of what has no form: an answer of one of two types, and a patch.
+/// The schemas of what has no form: an answer of one of two types.
 enum ProviderSchemas {
     /// The answer to a request that waited for the end of a message, or to a dry run.
     static let messageOrDryRun = Schema.named("MessageOrDryRun", .openObject)
-
-    static let rate = Schema.named(
-        "MessagePatch",
-        .object([.required("rate", .any, "Notifications a second; null removes the limit.")]))
 }
 
 extension Schema {
@@ -45,9 +41,6 @@ extension TextFormat {
 
     /// The name of a user, the version of an app, and the like.
     static let shortLine = line(maximumBytes: ProviderServerLimits.nameBytes)
-
-    /// A bundle ID. Its reader looks the app up.
-    static let bundleIDText = line(maximumBytes: 200)
 
     /// A time. Its reader parses it.
     static let timeText = upTo(bytes: 40)

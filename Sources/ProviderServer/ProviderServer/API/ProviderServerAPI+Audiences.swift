@@ -31,7 +31,7 @@ extension ProviderServerAPI {
         },
         ProviderOperation(
             method: .put, path: "/v1/audiences/{name}", summary: "Save an audience", parameters: [name] + Parameter.app,
-            body: Body(reading: AudienceReader.savedSchema, maximumBytes: ProviderServerLimits.audienceBytes),
+            body: Body(reading: AudienceRequest.savedForm.schema, maximumBytes: ProviderServerLimits.audienceBytes),
             answer: .json(SavedAudienceView.form.schema), problems: [404, 409, 413],
             otherAnswers: [201: SavedAudienceView.form.schema]
         ) { api, call in
@@ -51,9 +51,9 @@ extension ProviderServerAPI {
     ]
 
     private func putAudience(_ call: ProviderCall) async throws -> Response {
-        let document = try AudienceReader.read(call.document, .saved(extra: SavedAudienceView.extraKeys))
-        let bundleID = try DocumentReader(call.document, at: "", keys: nil).read("bundleID", .text(.bundleIDText))
-        let app = try access.sendingApp(call, bundleID: bundleID)
+        let request: AudienceRequest = try call.read(AudienceRequest.savedForm)
+        let document = try AudienceReader.read(saved: request.conditions, isStored: false)
+        let app = try access.sendingApp(call, bundleID: request.bundleID)
         try app.checkEnvironment(document.audience.environment)
         let audience = SavedAudience(
             name: try call.parameter("name"), app: app.number, document: Array(call.document.text.utf8),
@@ -69,7 +69,8 @@ extension ProviderServerAPI {
         _ status: HTTPResponse.Status,
     ) async throws -> Response {
         var shown = SavedAudienceView(saved, bundleID: app.bundleID)
-        let conditions = try AudienceReader.read(shown.audience, .storedConditions).audience
+        let request = try AudienceRequest.Conditions.form.read(shown.audience, nullIsMissing: true)
+        let conditions = try AudienceReader.read(saved: request, isStored: true).audience
         var count: Int64 = 0
         for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
             count += try await store.count(

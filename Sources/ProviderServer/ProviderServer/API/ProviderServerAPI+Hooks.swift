@@ -93,7 +93,8 @@ private struct HookRequest: Sendable {
             // Another port fits into no packet.
             parts.port.map({ (1...65_535).contains($0) }) ?? true
         else { return false }
-        return parts.scheme == "https" || (parts.scheme == "http" && host.isLoopbackHost)
+        let scheme = parts.scheme?.lowercased()
+        return scheme == "https" || (scheme == "http" && host.isLoopbackHost)
     }
 }
 

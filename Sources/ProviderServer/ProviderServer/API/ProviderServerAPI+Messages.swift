@@ -19,7 +19,7 @@ extension ProviderServerAPI {
                         "wait", .string(.duration),
                         "How long to wait for the end of the message, such as PT5S. The answer then has the outcomes.")
                 ],
-                body: Body(reading: MessageDocument.schema, maximumBytes: ProviderServerLimits.bodyBytes),
+                body: Body(reading: MessageRequest.form.schema, maximumBytes: ProviderServerLimits.bodyBytes),
                 answer: .json(MessageView.form.schema, status: 202), headers: ["Location": "The path of the message."],
                 problems: [404, 409, 413], otherAnswers: [200: ProviderSchemas.messageOrDryRun]
             ) { api, call in
@@ -57,7 +57,7 @@ extension ProviderServerAPI {
             },
             ProviderOperation(
                 method: .patch, path: "/v1/messages/{id}", summary: "Change the rate of a message", parameters: [id],
-                body: Body(reading: ProviderSchemas.rate, maximumBytes: ProviderServerLimits.installationBytes),
+                body: Body(reading: MessagePatch.form.schema, maximumBytes: ProviderServerLimits.installationBytes),
                 answer: .json(MessageView.form.schema), problems: [404, 409, 413]
             ) { api, call in
                 try await api.patchMessage(call)
@@ -279,11 +279,8 @@ extension ProviderServerAPI {
     /// Changes the rate. Null removes it, as in a JSON Merge Patch.
     private func patchMessage(_ call: ProviderCall) async throws -> Response {
         let (message, app) = try await message(call)
-        let reader = try DocumentReader(call.document, at: "", keys: ["rate"])
-        guard call.document.members["rate"] != nil else {
-            throw Problem.invalid("", "The key rate is missing; null removes the rate.")
-        }
-        let rate = try reader.read("rate", MessageDocument.rateForm)
+        // Here, null does not count as missing.
+        let rate = try MessagePatch.form.read(call.document).rate
         let demandPrompt = store.promptness()
         let changed = try await store.changeMessage(message.id) { message in
             try demandPrompt()

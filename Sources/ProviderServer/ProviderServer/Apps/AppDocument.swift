@@ -1,6 +1,6 @@
 import APNSProvider
 import CampaignStore
-import Foundation
+import Connections
 import HTTPAPI
 import Notifications
 
@@ -127,13 +127,13 @@ private struct Place: Sendable {
     static let form: JSONForm<Place> = .object(
         nil, Place.init(url:authority:feedback:channels:key:certificate:),
         .optional("url", .text(address), \.url, "Apple's server, if it is missing."),
-        .optional("authority", .text(pem), \.authority, "Certificates in PEM that verify the server's."),
+        .optional("authority", .text(.pem), \.authority, "Certificates in PEM that verify the server's."),
         .optional("feedback", .text(address), \.feedback, "The feedback service, https://host:port."),
         .optional(
             "channels", .text(address), \.channels,
             "The management of broadcast channels, https://host:port; Apple's, if it is missing."),
         .optional("key", keyForm, \.key),
-        .optional("certificate", .text(pem), \.certificate, "A certificate and its key in PEM."))
+        .optional("certificate", .text(.pem), \.certificate, "A certificate and its key in PEM."))
 
     private static let keyForm: JSONForm<Key> = .object(
         nil, Key.init(keyID:privateKey:),
@@ -141,7 +141,6 @@ private struct Place: Sendable {
         .required("privateKey", .text(.upTo(bytes: 4_096)), \.privateKey))
 
     private static let address = TextFormat.line(maximumBytes: 300)
-    private static let pem = TextFormat.upTo(bytes: 65_536)
 
     /// Nil to keep the credentials that are stored.
     func credentials(teamID: String) -> CredentialVault.Credentials? {
@@ -156,7 +155,7 @@ private struct Place: Sendable {
             throw .invalid(pointer + "/certificate", "Give a key or a certificate, not both.")
         }
         // The feedback service has a port of its own, so the address has to name one.
-        if let feedback, !Self.isServer(feedback) || URLComponents(string: feedback)?.port == nil {
+        if let feedback, !Self.isServer(feedback) || (try? ServerURL(feedback))?.port == nil {
             throw .invalid(
                 pointer + "/feedback", "The value has to be https://host:port; the port is usually 2196.")
         }

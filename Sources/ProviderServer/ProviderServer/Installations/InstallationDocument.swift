@@ -7,12 +7,22 @@ struct InstallationDocument {
     static let schema = Schema.named(
         "InstallationRequest",
         .object(
-            [.optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name.")]
+            [.optional("bundleID", bundleIDForm.schema, "The app. A key of an app needs no name.")]
                 + InstallationMember.all.map(\.schema)))
     /// All members are optional in a patch, and may have other forms: null, or what to add and to remove.
     static let patchSchema = Schema.named(
-        "InstallationPatch", .object(keys.map { .optional($0, .any) }))
+        "InstallationPatch",
+        .object(
+            schema.mergePatch.members.map { member in
+                guard tagKeys.contains(member.name) else { return member }
+                return .optional(
+                    member.name, .oneOf([member.schema, InstallationMember.tagChange]),
+                    "All of the tags, or those to add and to remove; null removes all.")
+            }))
     static let keys = schema.keys
+    private static let bundleIDForm = JSONForm<String>.text(.bundleID)
+    /// The members of a patch that may say what to add and to remove.
+    private static let tagKeys = ["tags", "appTags"]
 
     private let reader: DocumentReader
 
@@ -47,7 +57,7 @@ struct InstallationDocument {
     func has(_ key: String) -> Bool { reader.members[key] != nil }
 
     var bundleID: String? {
-        get throws(Problem) { try reader.read("bundleID", .text(.bundleIDText)) }
+        get throws(Problem) { try reader.read("bundleID", Self.bundleIDForm) }
     }
 
     /// The installation that the document describes.

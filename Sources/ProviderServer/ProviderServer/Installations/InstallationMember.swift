@@ -127,6 +127,9 @@ struct InstallationMember: Sendable {
         TextFormat.shortLine.allows($0) && TimeZone(identifier: $0) != nil
     }
 
+    /// What a patch adds to tags, and removes from them.
+    static let tagChange = Schema.object([.optional("add", tagList.schema), .optional("remove", tagList.schema)])
+
     static func tags(_ key: String, _ reader: DocumentReader) throws(Problem) -> [String]? {
         try reader.read(key, tagList).map { Set($0).sorted() }
     }

@@ -1,6 +1,6 @@
+import CampaignStore
 import HTTPAPI
 import Notifications
-import CampaignStore
 
 /// An audience as a request describes it.
 struct AudienceDocument: Sendable {
@@ -13,104 +13,75 @@ struct AudienceDocument: Sendable {
     var channel: String?
 }
 
-/// Reads the audience of a message, or one to be saved.
+/// Reads what an audience's form alone does not say: expressions, values, and which members exclude each other.
 enum AudienceReader {
-    private static let members: [Schema.Member] = [
-        .optional("everybody", .boolean, "true"),
-        .optional("installations", .any, "Identifiers, or an object with values for each."),
-        .optional("users", .any, "Users, or an object with values for each."),
-        .optional("tags", tagsForm.schema, "An expression such as (news && sv) && !muted."),
-        .optional(
-            "where", whereForm.schema,
-            "An expression such as appVersion >= 2.1 and not (language = sv or points > 5)."),
-        .optional("language", .string(.language), "The first language of the installation."),
-        .optional("environment", .string(.environment)),
-    ]
-    private static let tagsForm = JSONForm<String>.text(.upTo(bytes: TagExpression.maximumBytes))
-    private static let whereForm = JSONForm<String>.text(.upTo(bytes: AudienceExpression.maximumBytes))
-    private static let channel = JSONForm<String>.text(.line(maximumBytes: 128))
-    private static let conditions = members.map(\.name)
-
-    static let schema = Schema.named(
-        "Audience",
-        .object(
-            members + [
-                .optional("saved", .string(.audienceName), "A saved audience, whose conditions have to be met too."),
-                .optional("channel", channel.schema, "A broadcast channel. Only environment may be beside it."),
-            ]))
-    /// An audience to be saved.
-    static let savedSchema = Schema.named(
-        "AudienceRequest", .object(members + [.optional("bundleID", .string(.bundleID))]))
-
-    /// Where an audience is read.
-    enum Place {
-        /// In a message. The audience may name a saved one, which has conditions as well.
-        case message
-        /// In a stored message. There, the conditions of the saved audience replace its name, so that a change of the
-        /// saved audience does not change a message that was accepted.
-        case stored
-        /// By itself, to be saved. The keys in `extra` are not conditions.
-        case saved(extra: [String])
-        /// The conditions of a saved audience, which were checked before.
-        case storedConditions
-
-        fileprivate var pointer: String {
-            switch self {
-            case .message, .stored: "/audience"
-            case .saved, .storedConditions: ""
-            }
+    /// Reads the audience of a message.
+    /// - Parameters:
+    ///   - pointer: the place of the audience in the document.
+    ///   - isStored: whether the message was accepted before.
+    static func read(
+        _ request: AudienceRequest,
+        at pointer: String,
+        isStored: Bool,
+    ) throws(Problem) -> AudienceDocument {
+        try checkIsNotEmpty(request.keys, at: pointer, AudienceRequest.form.schema.keys)
+        var document = try read(request.conditions, at: pointer, isStored: isStored)
+        if request.channel != nil, let key = request.keys.first(where: { $0 != "channel" && $0 != "environment" }) {
+            throw .invalid(
+                pointer + "/" + key,
+                "The value has to be missing if there is channel: the devices that subscribe to it are its audience.")
         }
-
-        fileprivate var isStored: Bool {
-            switch self {
-            case .message, .saved: false
-            case .stored, .storedConditions: true
-            }
+        document.channel = request.channel
+        document.saved = request.saved
+        if let conditions = request.savedConditions {
+            let saved = try read(saved: conditions, at: pointer + "/saved", isStored: true)
+            document.audience = document.audience.narrowed(by: saved.audience)
+            document.ownValues.merge(saved.ownValues) { own, _ in own }
         }
+        return document
     }
 
-    static func read(_ value: JSONValue, _ place: Place) throws(Problem) -> AudienceDocument {
-        try read(value, place, at: place.pointer)
+    /// Reads the conditions of an audience to be saved, or of a saved one.
+    static func read(
+        saved conditions: AudienceRequest.Conditions,
+        at pointer: String = "",
+        isStored: Bool,
+    ) throws(Problem) -> AudienceDocument {
+        try checkIsNotEmpty(conditions.keys, at: pointer, AudienceRequest.Conditions.form.schema.keys)
+        return try read(conditions, at: pointer, isStored: isStored)
+    }
+
+    /// An empty audience is an error: a message to everybody has to say so, because a forgotten key must not reach a
+    /// million people.
+    private static func checkIsNotEmpty(
+        _ keys: [String],
+        at pointer: String,
+        _ allowed: [String],
+    ) throws(Problem) {
+        guard !keys.isEmpty else {
+            throw .invalid(pointer, "The audience takes \(allowed.joined(separator: ", ")).")
+        }
     }
 
     private static func read(
-        _ value: JSONValue,
-        _ place: Place,
+        _ conditions: AudienceRequest.Conditions,
         at pointer: String,
+        isStored: Bool,
     ) throws(Problem) -> AudienceDocument {
-        var (keys, extra) = (conditions, [String]())
-        switch place {
-        case .message, .stored: keys += ["saved", "channel"]
-        case .saved(let names): extra = names
-        case .storedConditions: break
+        guard conditions.everybody ?? true else {
+            throw .invalid(pointer + "/everybody", "The value has to be true.")
         }
-        let reader = try DocumentReader(value, at: pointer, keys: keys + extra)
-        // An empty audience is an error: a message to everybody has to say so, because a forgotten key must not reach a
-        // million people.
-        guard reader.members.keys.contains(where: { !extra.contains($0) }) else {
-            throw .invalid(pointer, "The audience takes \(keys.joined(separator: ", ")).")
-        }
-        guard try reader.read("everybody", .boolean) ?? true else { throw reader.fault("everybody", "true") }
         var document = AudienceDocument()
-        document.channel = try reader.read("channel", channel)
-        if document.channel != nil,
-            let key = reader.members.keys.first(where: { $0 != "channel" && $0 != "environment" })
-        {
-            throw reader.fault(key, "missing if there is channel: the devices that subscribe to it are its audience")
-        }
-        document.audience.installations = try names("installations", reader, &document.ownValues, .installation)
-        document.audience.users = try names("users", reader, &document.ownValues, .shortLine)
-        document.audience.tags = try tags(reader)
-        document.audience.expression = try expression(reader, isStored: place.isStored)
-        document.audience.language = try reader.read("language", .text(.language))?.lowercased()
-        document.audience.environment = try reader.environment("environment")
-        if case .stored = place, let value = reader.members["saved"] {
-            let saved = try read(value, .storedConditions, at: reader.place("saved"))
-            document.audience = document.audience.narrowed(by: saved.audience)
-            document.ownValues.merge(saved.ownValues) { own, _ in own }
-        } else {
-            document.saved = try reader.read("saved", .text(.upTo(bytes: ProviderServerLimits.audienceNameBytes)))
-        }
+        document.audience.installations = try names(
+            conditions.installations, "installation", at: pointer + "/installations", .installation,
+            &document.ownValues)
+        document.audience.users = try names(
+            conditions.users, "user", at: pointer + "/users", .shortLine, &document.ownValues)
+        document.audience.tags = try tags(conditions.tags, at: pointer + "/tags")
+        document.audience.expression = try expression(
+            conditions.expression, at: pointer + "/where", isStored: isStored)
+        document.audience.language = conditions.language?.lowercased()
+        document.audience.environment = conditions.environment.flatMap(Environment.init(rawValue:))
         return document
     }
 
@@ -120,24 +91,28 @@ enum AudienceReader {
     }
 
     /// Reads a list of names, or an object that has values for each name.
+    /// - Parameter kind: what the names are of.
     private static func names(
-        _ key: String,
-        _ reader: DocumentReader,
-        _ own: inout [ExactText: JSONMembers],
+        _ value: JSONValue?,
+        _ kind: String,
+        at pointer: String,
         _ format: TextFormat,
+        _ own: inout [ExactText: JSONMembers],
     ) throws(Problem) -> [String]? {
-        let count = 1...ProviderServerLimits.namedRecipients
-        guard case .object? = reader.members[key] else {
-            return try reader.read(key, .list(of: .text(format), from: count.lowerBound, to: count.upperBound))
+        guard let value else { return nil }
+        guard case .object = value else {
+            return try AudienceRequest.Conditions.names(of: format).read(value, at: pointer)
         }
-        guard let values = try reader.object(key, keys: nil) else { return nil }
+        let count = AudienceRequest.Conditions.count
+        let values = try DocumentReader(value, at: pointer, keys: nil)
         guard count.contains(values.members.count) else {
-            throw reader.fault(key, "an object of \(count.lowerBound) to \(count.upperBound) members")
+            throw .invalid(
+                pointer, "The value has to be an object of \(count.lowerBound) to \(count.upperBound) members.")
         }
         for name in values.members.keys {
             guard format.allows(name) else { throw .invalid(values.place(name), "The name has to be \(format.name).") }
             guard let value = try values.object(name, keys: nil) else { continue }
-            own[ExactText("\(key.dropLast()) \(name)")] = try TemplateValues.read(value)
+            own[ExactText("\(kind) \(name)")] = try TemplateValues.read(value)
         }
         return values.members.keys
     }
@@ -146,10 +121,11 @@ enum AudienceReader {
     private static let longestAgo = Duration.seconds(100_000 * 604_800)
 
     private static func expression(
-        _ reader: DocumentReader,
+        _ text: String?,
+        at pointer: String,
         isStored: Bool,
     ) throws(Problem) -> AudienceExpression? {
-        guard let text = try reader.read("where", whereForm) else { return nil }
+        guard let text else { return nil }
         do throws(AudienceExpression.Fault) {
             return try AudienceExpression(text, services: AppService.names) { text in
                 if let ago = Duration(iso8601: text, longest: longestAgo, allowsWeeks: true) { return .ago(ago) }
@@ -161,17 +137,17 @@ enum AudienceReader {
             }
         } catch {
             // fits: an offset in the text
-            throw .invalid(reader.place("where"), "At character \(error.offset + 1): \(error.cause)")
+            throw .invalid(pointer, "At character \(error.offset + 1): \(error.cause)")
         }
     }
 
-    private static func tags(_ reader: DocumentReader) throws(Problem) -> TagExpression? {
-        guard let text = try reader.read("tags", tagsForm) else { return nil }
+    private static func tags(_ text: String?, at pointer: String) throws(Problem) -> TagExpression? {
+        guard let text else { return nil }
         do throws(TagExpression.Fault) {
             return try TagExpression(text)
         } catch {
             // fits: an offset in the text
-            throw .invalid(reader.place("tags"), "At character \(error.offset + 1): \(error.cause)")
+            throw .invalid(pointer, "At character \(error.offset + 1): \(error.cause)")
         }
     }
 }

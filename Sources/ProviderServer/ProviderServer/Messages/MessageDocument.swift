@@ -6,34 +6,6 @@ import CampaignStore
 
 /// A message as its sender describes it.
 struct MessageDocument: Sendable {
-    static let schema = Schema.named(
-        "MessageRequest",
-        .object(
-            [
-                .optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name."),
-                .required("audience", AudienceReader.schema),
-                .required("payload", .openObject, "The payload. Its texts may name values in double braces."),
-                .optional("texts", .openObject, "Texts by language and name."),
-                .optional("fallbackLanguage", fallbackLanguage.schema),
-                .optional("values", .openObject, "Values for recipients that have none of their own."),
-                .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
-                .optional("sendAt", .string(.timeText), "Such as 2027-01-31T09:00:00Z."),
-                .optional("localTime", localTime.schema, "Such as 2027-01-31T09:00."),
-                .optional("rate", rateForm.schema, "Notifications a second."),
-                .optional("dryRun", .boolean),
-                .optional(
-                    "countsOpened", .boolean,
-                    "Whether the payload has the identifier with which the app says that it was opened."),
-                .optional(
-                    "quietHours", QuietHours.schema,
-                    "Times such as 22:00 and 08:00 in the recipient's time zone, between which the message is held."),
-            ] + MessageHeaders.form.schema.members))
-
-    static let rateForm = JSONForm<Int64>.integer(from: 1, to: Int(clamping: ProviderServerLimits.rate))
-    private static let fallbackLanguage = JSONForm<String>.text(.line(maximumBytes: ProviderServerLimits.languageBytes))
-    private static let localTime = JSONForm<String>.text(
-        TextFormat("a date and time without a time zone, such as 2027-01-31T09:00") { LocalTime($0) != nil })
-
     let bundleID: String?
     let audience: Audience
     /// Values for single users or installations, by name. They come before the installation's own values.
@@ -60,45 +32,47 @@ struct MessageDocument: Sendable {
 
     /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
     init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
-        let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
-        bundleID = try reader.read("bundleID", .text(.bundleIDText))
-        let recipients = try AudienceReader.read(try reader.required("audience"), isStored ? .stored : .message)
+        let form = isStored ? MessageRequest.storedForm : MessageRequest.form
+        let request = try form.read(value, nullIsMissing: true)
+        bundleID = request.bundleID
+        let recipients = try AudienceReader.read(request.audience, at: "/audience", isStored: isStored)
         (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
         channel = recipients.channel
-        let (texts, fallback) = try Self.texts(reader)
+        let (texts, fallback) = try Self.texts(request)
         template = try PayloadTemplate(
-            try reader.required("payload"), at: "/payload", texts: texts, fallback: fallback,
-            defaults: try TemplateValues.read("values", reader) ?? [:])
-        headers = try reader.members(of: MessageHeaders.form)
-        activity = try reader.read("activity", .text(.line(maximumBytes: ProviderServerLimits.identifierBytes)))
-        event = reader.members["payload"]?.members["aps"]?.members["event"]?.string
-        sendAt = try Self.time(reader, isStored: isStored)
-        localTime = try reader.read("localTime", Self.localTime).flatMap(LocalTime.init)
+            request.payload, at: "/payload", texts: texts, fallback: fallback,
+            defaults: try request.values.map { value throws(Problem) in
+                try TemplateValues.read(try DocumentReader(value, at: "/values", keys: nil))
+            } ?? [:])
+        headers = request.headers
+        activity = request.activity
+        event = request.payload.members["aps"]?.members["event"]?.string
+        sendAt = try Self.time(request.sendAt, isStored: isStored)
+        localTime = request.localTime.flatMap(LocalTime.init)
         guard sendAt == nil || localTime == nil else {
-            throw reader.fault("localTime", "missing if there is sendAt")
+            throw .invalid("/localTime", "The value has to be missing if there is sendAt.")
         }
-        rate = try reader.read("rate", Self.rateForm)
-        isDryRun = try reader.read("dryRun", .boolean) ?? false
-        countsOpened = try reader.read("countsOpened", .boolean) ?? false
-        if let hours = try reader.object("quietHours", keys: ["from", "to"]) {
-            quietHours = try QuietHours(hours)
-        } else {
-            quietHours = nil
-        }
+        rate = request.rate
+        isDryRun = request.isDryRun ?? false
+        countsOpened = request.countsOpened ?? false
+        quietHours = request.quietHours
+        try quietHours?.check(at: "/quietHours")
         guard quietHours == nil || localTime == nil else {
-            throw reader.fault("quietHours", "missing if there is localTime, which says when each recipient gets it")
+            throw .invalid(
+                "/quietHours",
+                "The value has to be missing if there is localTime, which says when each recipient gets it.")
         }
     }
 
     /// Reads the texts by language, and the language for recipients whose languages have no texts.
     private static func texts(
-        _ reader: DocumentReader,
+        _ request: MessageRequest,
     ) throws(Problem) -> ([String: [ExactText: TemplateText]], fallback: String) {
-        // Without texts it means nothing, but has to be a language all the same.
-        let named = try reader.read("fallbackLanguage", fallbackLanguage)
-        guard let languages = try reader.object("texts", keys: nil) else { return ([:], "") }
+        guard let value = request.texts else { return ([:], "") }
+        let languages = try DocumentReader(value, at: "/texts", keys: nil)
         guard (1...ProviderServerLimits.textLanguages).contains(languages.members.count) else {
-            throw reader.fault("texts", "an object of 1 to \(ProviderServerLimits.textLanguages) languages")
+            throw .invalid(
+                "/texts", "The value has to be an object of 1 to \(ProviderServerLimits.textLanguages) languages.")
         }
         var texts: [String: [ExactText: TemplateText]] = [:]
         for language in languages.members.keys {
@@ -114,15 +88,17 @@ struct MessageDocument: Sendable {
                 }
             }
         }
-        let fallback = try reader.required("fallbackLanguage", named)
-        guard texts[fallback] != nil else { throw reader.fault("fallbackLanguage", "one of the languages of texts") }
+        guard let fallback = request.fallbackLanguage else { throw .missing("fallbackLanguage", at: "") }
+        guard texts[fallback] != nil else {
+            throw .invalid("/fallbackLanguage", "The value has to be one of the languages of texts.")
+        }
         return (texts, fallback)
     }
 
-    private static func time(_ reader: DocumentReader, isStored: Bool) throws(Problem) -> Timestamp? {
-        guard let text = try reader.read("sendAt", .text(.timeText)) else { return nil }
+    private static func time(_ text: String?, isStored: Bool) throws(Problem) -> Timestamp? {
+        guard let text else { return nil }
         guard let time = Timestamp(text: text, isStored: isStored) else {
-            throw reader.fault("sendAt", "a time with a time zone, such as 2027-01-31T09:00:00Z")
+            throw .invalid("/sendAt", "The value has to be a time with a time zone, such as 2027-01-31T09:00:00Z.")
         }
         return time
     }
@@ -171,7 +147,7 @@ struct MessageDocument: Sendable {
             }
             return .service(service)
         }
-        guard let activity, InstallationDocument.isIdentifier(activity) else {
+        guard let activity else {
             throw .invalid(
                 "/activity",
                 "The key has to name the Live Activity that the message updates or ends, as the app did in activities.")

@@ -8,16 +8,25 @@ struct QuietHours: Sendable, Hashable {
     private let from: Int
     private let to: Int
 
-    init(_ reader: DocumentReader) throws(Problem) {
-        from = try reader.required("from", try reader.read("from", Self.time).flatMap(Self.minutes))
-        to = try reader.required("to", try reader.read("to", Self.time).flatMap(Self.minutes))
-        guard from != to else { throw reader.fault("to", "another time than from") }
+    static let form: JSONForm<QuietHours> = .object(
+        nil, { QuietHours(from: $0, to: $1) }, .required("from", time, \.from), .required("to", time, \.to))
+
+    private static let timeFormat = TextFormat(
+        "a time of day such as 22:00", pattern: "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$"
+    ) { minutes($0) != nil }
+
+    private static let time: JSONForm<Int> = JSONForm<String>.text(timeFormat)
+        .map(to: text, from: minutes, allowed: timeFormat.name)
+
+    /// - Parameter pointer: the place of the hours in the document.
+    func check(at pointer: String) throws(Problem) {
+        guard from != to else { throw .invalid(pointer + "/to", "The value has to be another time than from.") }
     }
 
-    static let schema = Schema.object([.required("from", time.schema), .required("to", time.schema)])
-
-    private static let time = JSONForm<String>.text(
-        TextFormat("a time of day such as 22:00", pattern: "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$") { minutes($0) != nil })
+    private static func text(_ minutes: Int) -> String {
+        let (hour, minute) = (minutes / 60, minutes % 60)
+        return (hour < 10 ? "0" : "") + "\(hour):" + (minute < 10 ? "0" : "") + "\(minute)"
+    }
 
     private static func minutes(_ text: String) -> Int? {
         guard let numbers = text.numbers(in: "00:00"), numbers[0] < 24, numbers[1] < 60 else { return nil }

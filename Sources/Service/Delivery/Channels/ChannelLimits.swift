@@ -17,6 +17,8 @@ package struct ChannelLimits: Sendable, Hashable {
     /// The largest number of unacknowledged broadcasts under way to one device. Beyond it, a device gets the newest
     /// stored one of each channel when it has caught up, and the others not at all.
     package var unacknowledgedPerDevice = 32
+    /// The most that ``unacknowledgedPerDevice`` may be, for the reason of ``DeliveryLimits/mostUnacknowledged``.
+    package static let mostUnacknowledged = 10_000
 
     /// The time for which a channel keeps its newest broadcast, if it does not expire before. Apps show a Live Activity
     /// for eight hours (docs/channels.md).

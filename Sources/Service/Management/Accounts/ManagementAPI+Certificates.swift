@@ -37,14 +37,19 @@ extension ManagementAPI {
         let key = request.request == nil ? P256.Signing.PrivateKey() : nil
         let signingRequest = try request.request ?? key.map(SigningRequest.pem(for:)) ?? ""
         var random = SystemRandomNumberGenerator()
-        let issued = try authority.issueProviderCertificate(
-            request: Array(signingRequest.utf8),
-            bundleID: bundleID,
-            environments: Set(environments),
-            topics: choice,
-            now: Double(now.milliseconds) / 1000,
-            using: &random,
-        )
+        let issued: IssuedCertificate
+        do throws(TrustError) {
+            issued = try authority.issueProviderCertificate(
+                request: Array(signingRequest.utf8),
+                bundleID: bundleID,
+                environments: Set(environments),
+                topics: choice,
+                now: Double(now.milliseconds) / 1000,
+                using: &random,
+            )
+        } catch {
+            throw request.request == nil ? Problem(400, error.reason) : Problem.invalid("/request", error.reason)
+        }
         let certificate = TeamCertificate(
             serial: issued.serial,
             team: team,

@@ -53,7 +53,8 @@ extension ManagementAPI {
         else { return nil }
         async let others = otherLogs(id)
         let own = try await parts.log.lines(of: id, limit: ManagementLimits.entriesOfOne)
-        let (lines, unanswered) = (ClusterLog.merged(own + (await others).lines), await others.unanswered)
+        let other = try await others
+        let (lines, unanswered) = (ClusterLog.merged(own + other.lines), other.unanswered)
         let all = unanswered.isEmpty ? lines : lines + [ClusterLog.line(unanswered: unanswered)]
         return Response(.ok, form.mediaType, text: all.map { $0 + "\n" }.joined())
     }

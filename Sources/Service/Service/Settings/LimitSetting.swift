@@ -189,7 +189,10 @@ package struct LimitSetting: Sendable {
         LimitSetting("feedback-timeout", "seconds that a client has to take a page of its feedback list", seconds) {
             $0.binary.feedbackTimeout = .seconds(Int64($1))
         },
-        LimitSetting("unacknowledged", "unacknowledged notifications to one connected device", 1...100_000) {
+        LimitSetting(
+            "unacknowledged", "unacknowledged notifications to one connected device",
+            1...Double(DeliveryLimits.mostUnacknowledged)
+        ) {
             $0.delivery.unacknowledgedPerDevice = Int($1)
         },
         LimitSetting("deferred", "notifications that wait for a connected device whose power is low", 0...100_000) {
@@ -231,7 +234,10 @@ package struct LimitSetting: Sendable {
         LimitSetting("node-broadcasts", "broadcasts of other nodes that wait for a node's devices", 16...100_000) {
             $0.channels.waitingFromNodes = Int($1)
         },
-        LimitSetting("unacknowledged-broadcasts", "unacknowledged broadcasts to one connected device", 1...100_000) {
+        LimitSetting(
+            "unacknowledged-broadcasts", "unacknowledged broadcasts to one connected device",
+            1...Double(ChannelLimits.mostUnacknowledged)
+        ) {
             $0.channels.unacknowledgedPerDevice = Int($1)
         },
         LimitSetting("log-size", "MiB that the delivery log takes on the disk", 1...10_000_000) {

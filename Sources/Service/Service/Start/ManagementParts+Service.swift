@@ -24,7 +24,7 @@ extension ManagementParts {
     ) {
         let (accounts, clock): (any Accounts, _) = (base.store, base.clock)
         let (authority, tokenKeys) = (base.secrets.authority, base.secrets.tokenKeys)
-        let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = peers.map { $0.otherLogs(of:) }
+        let otherLogs: (@Sendable (NotificationID) async throws -> OtherLogs)? = peers.map { $0.otherLogs(of:) }
         let otherDevices: OtherDevices.Question? = peers.map { $0.otherDevices(among:leavingOut:) }
         self.init(
             accounts: accounts, invitations: base.store, grants: base.store.grantStore,

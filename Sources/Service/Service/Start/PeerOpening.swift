@@ -31,9 +31,9 @@ extension PeerParts {
     private static let devicePatience = Duration.seconds(2)
 
     /// Asks all other nodes for what they have logged about a notification.
-    func otherLogs(of id: NotificationID) async -> OtherLogs {
-        // If the store cannot be asked, nobody can say which nodes there are.
-        let nodes = ((try? await cluster.nodes()) ?? []).filter { $0.id != cluster.node }
+    /// - Throws: if the store cannot be asked, because nobody can then say which nodes there are.
+    func otherLogs(of id: NotificationID) async throws(StoreError) -> OtherLogs {
+        let nodes = try await cluster.nodes().filter { $0.id != cluster.node }
         let answers = await peers.log(of: id, at: nodes.map(\.id), within: Self.patience)
         return OtherLogs(
             lines: answers.values.flatMap(\.self), unanswered: nodes.filter { answers[$0.id] == nil }.map(\.name))
@@ -62,10 +62,7 @@ extension PeerParts {
 
     /// Answers what other nodes ask for, from now on.
     func answerQuestions(_ log: DeliveryLogSource, _ switchboard: LocalSwitchboard) {
-        peers.answerLogQuestions { id in
-            // A log that cannot be read is as one without entries.
-            (try? await log.lines(of: id, limit: ManagementLimits.entriesOfOne)) ?? []
-        }
+        peers.answerLogQuestions { try await log.lines(of: $0, limit: ManagementLimits.entriesOfOne) }
         peers.answerDeviceQuestions { switchboard.connected(among: $0) }
     }
 }

@@ -72,7 +72,7 @@ struct ServiceBase: Sendable {
     var serverNames: [String] {
         // An address that stands for all addresses of a machine is not a name for clients.
         let hosts = [settings.host, settings.webPush.listen?.host].compactMap(\.self)
-            .filter { !["0.0.0.0", "::"].contains($0) }
+            .filter { !$0.isEveryAddress }
         // The name under which senders of Web Push come.
         let origin = settings.webPush.listen == nil ? nil : settings.webPush.originHost
         return settings.hostnames + settings.ports.serverNames + hosts + [origin].compactMap(\.self)

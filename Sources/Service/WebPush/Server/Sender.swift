@@ -28,10 +28,6 @@ struct Sender: Sendable {
         guard let text = last.split(separator: ",", omittingEmptySubsequences: false).last else { return address }
         let name = String(text).trimmingBlanks
         // Some proxies add the port.
-        return Self.address(name) ?? HTTPAuthority(name).flatMap { Self.address($0.host) } ?? address
-    }
-
-    private static func address(_ text: String) -> SocketAddress? {
-        text.utf8.contains(0) ? nil : try? SocketAddress(ipAddress: text, port: 0)
+        return name.socketAddress() ?? HTTPAuthority(name)?.host.socketAddress() ?? address
     }
 }

@@ -102,7 +102,7 @@ package final class AcceptedConnection {
     /// machine; that does not count.
     package func isLocal(or ranges: [AddressRange]) -> Bool {
         // A mapped IPv4 address counts as IPv4.
-        guard let host = remote?.host, let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
+        guard let host = remote?.host, let address = host.socketAddress() else { return false }
         return isDirect && address.isLoopback || ranges.contains { $0.contains(address) }
     }
 

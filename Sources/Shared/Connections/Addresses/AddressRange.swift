@@ -11,9 +11,9 @@ package struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     package init?(_ text: String) {
         description = text
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0),
-            let bytes = address.addressBytes
-        else { return nil }
+        guard (1...2).contains(parts.count), let bytes = String(parts[0]).socketAddress()?.addressBytes else {
+            return nil
+        }
         let all = bytes.count * 8
         guard parts.count == 2 else {
             (prefix, bits) = (bytes, all)

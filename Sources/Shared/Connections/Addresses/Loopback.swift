@@ -15,10 +15,8 @@ extension String {
     package var isLoopbackHost: Bool {
         if lowercased() == "localhost" { return true }
         let isBracketed = hasPrefix("[") && hasSuffix("]")
-        // A text that cannot be read as an address is a name. C, which reads it, would stop at a zero byte.
-        guard !utf8.contains(0),
-            let address = try? SocketAddress(ipAddress: isBracketed ? String(dropFirst().dropLast()) : self, port: 0)
-        else { return false }
+        // A text that cannot be read as an address is a name.
+        guard let address = (isBracketed ? String(dropFirst().dropLast()) : self).socketAddress() else { return false }
         if isBracketed, case .v4 = address { return false }
         return address.isLoopback
     }
@@ -30,10 +28,8 @@ extension String {
         let name = hasSuffix(".") ? String(dropLast()) : self
         if name.isLoopbackHost || name.lowercased().hasSuffix(".localhost") { return true }
         let bare = name.hasPrefix("[") && name.hasSuffix("]") ? String(name.dropFirst().dropLast()) : name
-        if !bare.utf8.contains(0), let address = try? SocketAddress(ipAddress: bare, port: 0) {
-            // The address of no machine leads to this one.
-            return address.isLoopback || address.addressBytes?.allSatisfy { $0 == 0 } ?? true
-        }
+        // An address that stands for all addresses of a machine leads to this one.
+        if let address = bare.socketAddress() { return address.isLoopback || address.isEveryAddress }
         // C reads `127.1`, `0x7f.1` and `2130706433` as addresses, and no name ends in a number.
         guard let last = bare.split(separator: ".").last?.lowercased() else { return true }
         return last.hasPrefix("0x") || last.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

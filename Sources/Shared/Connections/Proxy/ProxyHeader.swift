@@ -57,7 +57,7 @@ package enum ProxyHeader {
 
     private static func address(_ host: String, _ port: String, family: String) -> SocketAddress? {
         guard port.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(port),
-            let address = try? SocketAddress(ipAddress: host, port: Int(port))  // fits: 16 bits
+            let address = host.socketAddress(port: Int(port))  // fits: 16 bits
         else { return nil }
         switch (family, address) {
         case ("TCP4", .v4), ("TCP6", .v6): return address

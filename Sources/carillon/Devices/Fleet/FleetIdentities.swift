@@ -83,14 +83,14 @@ struct FleetIdentities {
         }
     }
 
-    /// Activates a device. The service limits the activations in a second; if the limit is exceeded, this tries again
-    /// a little later.
+    /// Activates a device.
     private func activate(with activator: Activator) async throws -> DeviceIdentity {
+        var retries = ActivationRetries()
         while true {
             do {
                 return try await activator.activate()
             } catch {
-                guard error.code == .unavailable else { throw error }
+                guard retries.allowsAnother(after: error, at: .now) else { throw error }
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
