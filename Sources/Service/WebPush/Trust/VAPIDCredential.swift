@@ -24,17 +24,22 @@ package struct VAPIDCredential: Sendable, Hashable {
         guard let value = values.first, values.count == 1, let scheme = schemes.first.flatMap(\.self) else {
             throw VAPIDFault("The header field Authorization is there more than once.")
         }
-        let rest = String(value.dropFirst(scheme.rawValue.count)).trimmingBlanks
+        let following = value.dropFirst(scheme.rawValue.count)
+        guard following.first.map({ " \t".contains($0) }) ?? true else { throw Self.otherForm }
+        let rest = String(following).trimmingBlanks
         switch scheme {
         case .vapid: return try VAPIDCredential(parameters: rest)
         case .draft: return try VAPIDCredential(draft: rest, fields)
         }
     }
 
+    private static let otherForm = VAPIDFault(
+        "The header field Authorization has to be: vapid t=TOKEN, k=KEY (RFC 8292, 3).")
+
     /// `t=TOKEN, k=KEY`, in either order (RFC 8292, 3).
     private init(parameters text: String) throws(VAPIDFault) {
         guard let parameters = FieldParameters(text) else {
-            throw VAPIDFault("The header field Authorization has to be: vapid t=TOKEN, k=KEY (RFC 8292, 3).")
+            throw Self.otherForm
         }
         let all = parameters.entries.flatMap(\.self)
         let (tokens, keys) = (all.filter { $0.name == "t" }, all.filter { $0.name == "k" })
