@@ -243,7 +243,7 @@ struct HandleRequestTests {
                 #expect(grant.bundleID == test.bundleID)
                 let shown = try await test.ask("GET", "/v1/grants/\(grant.grant)").text
                 #expect(shown.contains(#""encryptedOnly":\#(form)"#), "\(shown)")
-                #expect(shown.contains(#""readable":["aps.alert.loc-key""#))
+                #expect(shown.contains(#""readable":["apns-collapse-id","aps.alert.loc-key""#))
                 #expect(shown.contains(#""room_id""#) == (form == #""matrix""#))
                 let instance = TestInstance(grant, key: key)
                 let handle = try await test.makeHandle(test.makeDeviceToken(), instance.clientKey)

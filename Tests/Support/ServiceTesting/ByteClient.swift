@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -32,6 +33,8 @@ final class ByteClient {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         if let receiving {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiving))
+                // With large segments the system keeps megabytes for the sender.
+                .channelOption(.tcpOption(.init(rawValue: TCP_MAXSEG)), value: 536)
         }
         let channel =
             try await bootstrap
