@@ -18,7 +18,8 @@ turn      What is sent after the answer to everything before it is not refused b
 refused   A notification that was answered with a 4xx never arrives.
 stale     Nothing arrives on a stream after the device's node has lost the device.
 unknown   Nothing arrives that was not sent.
-order     In a queue, what was accepted arrives in the order in which it was sent: for the first time, because it may come again.
+order     In a queue, what was accepted arrives in the order in which it was sent: for the first time, because it may come again. Not
+          if a node could not reach the database while the earlier one was on its way: the later one may overtake it then.
 gone      The sender of a queue is not answered with a 4xx, for which it would forget the subscription.
 """
 
@@ -65,6 +66,8 @@ class History:
         self.moments = itertools.count()
         self.mailboxes = collections.defaultdict(dict)
         self.queues = set()
+        # When nodes could not reach the database, as pairs of moments. The last one may have no end yet.
+        self.disturbances = []
         # The streams on which nothing may arrive any more, as pairs of device and epoch.
         self.silenced = set()
         self.found = []
@@ -75,6 +78,18 @@ class History:
     def queue(self, mailbox):
         """This mailbox is a queue."""
         self.queues.add(mailbox)
+
+    def disturbed(self):
+        """From now on, nodes may not reach the database."""
+        self.disturbances.append([next(self.moments), None])
+
+    def calm(self):
+        """All nodes reach the database again, and what was sent meanwhile has arrived."""
+        self.disturbances[-1][1] = next(self.moments)
+
+    def is_disturbed(self, one):
+        """Whether nodes could not reach the database at some time between its sending and its arrival."""
+        return any(began < one.arrivals[0] and (ended is None or ended > one.began) for began, ended in self.disturbances)
 
     def sent(self, mailbox, identifier):
         self.mailboxes[mailbox][identifier] = Sent(next(self.moments))
@@ -198,7 +213,8 @@ class History:
         accepted = [each for each in self.mailboxes[mailbox].items() if each[1].status in self.ACCEPTED and each[1].arrivals]
         return [
             f"order: {earlier} was sent before {later}, both were accepted, and it arrived after it ({mailbox})"
-            for (earlier, one), (later, other) in itertools.pairwise(accepted) if one.arrivals[0] > other.arrivals[0]]
+            for (earlier, one), (later, other) in itertools.pairwise(accepted)
+            if one.arrivals[0] > other.arrivals[0] and not self.is_disturbed(one)]
 
     def lost(self, mailbox, identifier, arrived=None):
         """`arrived` has those of the mailbox that have arrived, if they were looked for already."""

@@ -129,6 +129,21 @@ class HistoryTests(unittest.TestCase):
         self.assertEqual(self.kinds(*sent, "d2", "d1", "d4", is_queue=True), ["order"])
         self.assertEqual(self.kinds(*sent, "d4", "d1", "d2", is_queue=True, is_over=False), ["order"])
 
+    def test_a_later_one_may_come_first_only_while_the_database_cannot_be_reached(self):
+        for is_disturbed in (True, False):
+            history = History()
+            history.queue("queue")
+            history.disturbed()
+            history.calm()
+            for identifier in ("one", "two"):
+                history.sent("queue", identifier)
+                history.answered("queue", identifier, 201)
+            if is_disturbed:
+                history.disturbed()
+            history.arrived("queue", "two", "device", 1)
+            history.arrived("queue", "one", "device", 1)
+            self.assertEqual([fault.split(":")[0] for fault in history.check()], [] if is_disturbed else ["order"])
+
     def test_the_sender_of_a_queue_is_not_told_that_it_is_gone(self):
         self.assertEqual(self.kinds("s1", "r1", is_queue=True), ["gone"])
         self.assertEqual(self.kinds("s1", "u1", is_queue=True), [])
