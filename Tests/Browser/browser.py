@@ -23,7 +23,7 @@ sys.path.append(str(pathlib.Path(__file__).parent.parent / "Clients"))
 
 from service import Account, Service  # noqa: E402
 
-PATIENCE = 30
+PATIENCE = 120
 
 
 def chromium(width=1280, height=900, dark=False):
