@@ -19,7 +19,8 @@ refused   A notification that was answered with a 4xx never arrives.
 stale     Nothing arrives on a stream after the device's node has lost the device.
 unknown   Nothing arrives that was not sent.
 order     In a queue, what was accepted arrives in the order in which it was sent: for the first time, because it may come again. Not
-          if a node could not reach the database while the earlier one was on its way: the later one may overtake it then.
+          if something went wrong while the earlier one was on its way: the device's node may not have heard of it then, or
+          may not be able to read it, and offers the later one, of which it has heard.
 gone      The sender of a queue is not answered with a 4xx, for which it would forget the subscription.
 """
 
@@ -66,7 +67,7 @@ class History:
         self.moments = itertools.count()
         self.mailboxes = collections.defaultdict(dict)
         self.queues = set()
-        # When nodes could not reach the database, as pairs of moments. The last one may have no end yet.
+        # When something went wrong, as pairs of moments. The last one may have no end yet.
         self.disturbances = []
         # The streams on which nothing may arrive any more, as pairs of device and epoch.
         self.silenced = set()
@@ -80,15 +81,15 @@ class History:
         self.queues.add(mailbox)
 
     def disturbed(self):
-        """From now on, nodes may not reach the database."""
+        """From now on something is wrong."""
         self.disturbances.append([next(self.moments), None])
 
     def calm(self):
-        """All nodes reach the database again, and what was sent meanwhile has arrived."""
+        """Nothing is wrong any more."""
         self.disturbances[-1][1] = next(self.moments)
 
     def is_disturbed(self, one):
-        """Whether nodes could not reach the database at some time between its sending and its arrival."""
+        """Whether something was wrong at some time between its sending and its arrival."""
         return any(began < one.arrivals[0] and (ended is None or ended > one.began) for began, ended in self.disturbances)
 
     def sent(self, mailbox, identifier):

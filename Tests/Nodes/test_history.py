@@ -129,7 +129,7 @@ class HistoryTests(unittest.TestCase):
         self.assertEqual(self.kinds(*sent, "d2", "d1", "d4", is_queue=True), ["order"])
         self.assertEqual(self.kinds(*sent, "d4", "d1", "d2", is_queue=True, is_over=False), ["order"])
 
-    def test_a_later_one_may_come_first_only_while_the_database_cannot_be_reached(self):
+    def test_a_later_one_may_come_first_only_while_something_is_wrong(self):
         for is_disturbed in (True, False):
             history = History()
             history.queue("queue")
