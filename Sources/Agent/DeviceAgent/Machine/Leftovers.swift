@@ -64,17 +64,6 @@ struct Leftovers: Sendable {
     }
 
     private static func text(of path: String) -> String? {
-        guard let file = try? Files.open(path, O_RDONLY),
-            let bytes = try? Files.read(file, upTo: maximumBytes, of: path)
-        else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+        ProcessStatus.contents(of: path, upTo: maximumBytes).map { String(decoding: $0, as: UTF8.self) }
     }
 }
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif

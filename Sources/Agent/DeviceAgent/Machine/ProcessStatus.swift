@@ -16,11 +16,14 @@ struct ProcessStatus: Sendable, Hashable {
 
     /// - Returns: nil if there is no such process, or this one may not see it.
     init?(of process: Int32) {
-        let path = "/proc/\(process)/stat"
-        guard let file = try? Files.open(path, O_RDONLY),
-            let bytes = try? Files.read(file, upTo: Self.maximumBytes, of: path)
-        else { return nil }
+        guard let bytes = Self.contents(of: "/proc/\(process)/stat", upTo: Self.maximumBytes) else { return nil }
         self.init(line: bytes)
+    }
+
+    /// The contents of a file of the kernel, as far as `count` bytes; nil if it is not there, or this process may not see it.
+    static func contents(of path: String, upTo count: Int) -> [UInt8]? {
+        guard let file = try? Files.open(path, O_RDONLY) else { return nil }
+        return try? Files.read(file, upTo: count, of: path)
     }
 
     /// - Parameter line: the file's contents. The second field is the program's name, which may have spaces and parentheses.

@@ -48,7 +48,7 @@ struct DistributorRequest: Sendable, Hashable {
             guard let vapid = values["vapid", default: .text("")].text else {
                 throw .badArguments("The VAPID key is a text in base64url.")
             }
-            // An app without a key may send an empty text.
+            // An app without a key may send an empty text, or none.
             kind = .register(service: service, token: token, vapid: vapid.isEmpty ? nil : vapid)
         case (.two, "Unregister"):
             guard let token = try Self.values(message, &body)["token"]?.text else {
