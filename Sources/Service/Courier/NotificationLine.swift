@@ -162,10 +162,10 @@ extension OutputRawSpan {
         // There is room for all of it, because the size was computed before. If that were ever wrong, a release would
         // send a line that is cut off, which the device refuses, in place of ending for everybody.
         assert(bytes.count <= freeCapacity)
-        let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(freeCapacity))
+        let fitting = UnsafeRawBufferPointer(start: bytes.baseAddress, count: min(bytes.count, freeCapacity))
         withUnsafeMutableBytes { target, count in
-            UnsafeMutableRawBufferPointer(rebasing: target[count...]).copyMemory(from: bytes)
-            count += bytes.count
+            UnsafeMutableRawBufferPointer(rebasing: target[count...]).copyMemory(from: fitting)
+            count += fitting.count
         }
     }
 }

@@ -116,7 +116,7 @@ extension DeliverySimulation {
                         $0.read(entries, epoch: attached.epoch, now: moment, silents: &node.silents)
                     })
         } else {
-            node.startThread((returned + [attached.line.firstAction]).map { .line($0, device) })
+            node.startThread((returned + [.read(attached.line.firstReading)]).map { .line($0, device) })
         }
     }
 
@@ -193,7 +193,7 @@ extension DeliverySimulation {
         for case .send(let attempt) in offered.first { send(attempt, attached, node) }
         for action in offered.first where !action.isSending { node.startThread([.line(action, device)]) }
         if let attempt = offered.attempt { send(attempt, attached, node) }
-        if case .readMailboxes(let epoch) = offered.then { node.calls.append(.reading(device, epoch: epoch)) }
+        if case .read(let request) = offered.then { node.calls.append(.reading(device, epoch: request.epoch)) }
         return offered.answer
     }
 
@@ -347,9 +347,14 @@ extension DeliverySimulation {
         guard let node = device.stream.map({ nodes[$0.node] }) ?? nodes.first(where: { $0.lines[device.key] != nil }),
             let attached = node.lines[device.key]
         else { return }
-        let work = performed(attached, device.key, node) { $0.acknowledged(numbers) }
+        var work: [Node.Work] = []
+        let reading = performed(attached, device.key, node) { line in
+            let acknowledged = line.acknowledged(numbers)
+            work = acknowledged.attempts.map(Node.Work.acknowledged)
+            return acknowledged.reading.map { [.read($0)] } ?? []
+        }
         for number in numbers { recordAcknowledged(number, device) }
-        node.startThread(work)
+        node.startThread(work + reading)
     }
 
     /// The device receives everything that is under way, and acknowledges all of it.

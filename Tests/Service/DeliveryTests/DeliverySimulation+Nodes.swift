@@ -14,6 +14,8 @@ extension DeliverySimulation {
             case acceptance(Acceptances.Action)
             case store([MailboxEntry])
             case line(DeviceLine.Action, DeviceKey)
+            /// A device has acknowledged an attempt.
+            case acknowledged(DeviceLine.UnderWay)
         }
 
         /// A call to the store that is under way.

@@ -312,17 +312,16 @@ final class DeliverySimulation {
             return announce(stored, offer: offer, by: node)
         case .acceptance(.remove(let reference)), .line(.remove(let reference), _):
             node.calls.append(.removing(reference))
-        case .line(.readMailboxes(let epoch), let device):
-            node.calls.append(.reading(device, epoch: epoch))
-        case .line(.acknowledged(let attempt), _):
+        case .line(.read(let request), let device):
+            // One page has all.
+            if request.after == nil { node.calls.append(.reading(device, epoch: request.epoch)) }
+        case .acknowledged(let attempt):
             let removal = attempt.reference.map { [Node.Work.acceptance(.remove($0))] } ?? []
             guard let offer = attempt.offer else { return removal }
             return report(offer, of: attempt.destination, isAcknowledged: true, by: node) + removal
         case .line(.returned(let offer, let destination), _):
             return report(offer, of: destination, isAcknowledged: false, by: node)
         case .acceptance(.record(let step, let subject)): recordStep(step, of: subject)
-        // One page has all.
-        case .line(.readPage, _): break
         case .line(.send, _), .line(.record, _), .line(.releaseBroadcasts, _), .acceptance(.limitExceeded): break
         }
         return []

@@ -12,8 +12,8 @@ struct DeviceLineTests {
     func `A new line reads its mailboxes`() {
         let line = DeviceLine(
             now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 1), power: .low)
-        let (action, epoch) = (line.firstAction, line.newestNumber)
-        #expect(action == .readMailboxes(epoch: epoch))
+        let (reading, epoch) = (line.firstReading, line.newestNumber)
+        #expect(reading == DeviceLine.ReadRequest(epoch: epoch))
     }
 
     @Test

@@ -15,8 +15,6 @@ struct LineRig: ~Copyable {
         case releaseBroadcasts
         /// A reading that was begun for another line.
         case otherRead
-        /// The line reports the attempt as acknowledged, although the device did not acknowledge it.
-        case unasked(NotificationID)
     }
 
     var line: DeviceLine
@@ -46,15 +44,23 @@ struct LineRig: ~Copyable {
 
     mutating func offer(_ offer: Offer) -> (answer: OfferAnswer, step: Step?) {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
-        let action = offered.attempt.map(DeviceLine.Action.send) ?? offered.then
+        let action = offered.attempt.map(DeviceLine.Action.send) ?? Self.action(offered.then)
         return (offered.answer, action.flatMap { step($0) })
     }
 
     /// Returns the line's actions after an offer.
     mutating func offerAndThen(_ offer: Offer) -> [Step] {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
-        let actions = offered.first + [offered.attempt.map(DeviceLine.Action.send), offered.then].compactMap(\.self)
-        return actions.compactMap { step($0) }
+        let last = [offered.attempt.map(DeviceLine.Action.send), Self.action(offered.then)].compactMap(\.self)
+        return (offered.first + last).compactMap { step($0) }
+    }
+
+    private static func action(_ then: DeviceLine.Offered.Then?) -> DeviceLine.Action? {
+        switch then {
+        case .read(let request): .read(request)
+        case .record(let step, let subject): .record(step, subject)
+        case nil: nil
+        }
     }
 
     mutating func offer(_ number: UInt64, app: UInt32 = 1) -> (answer: OfferAnswer, step: Step?) {
@@ -82,12 +88,11 @@ struct LineRig: ~Copyable {
 
     /// The device acknowledges these attempts, by their positions on the line.
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
-        let actions = line.acknowledged(numbers.map { epoch + $0 })
-        return actions.flatMap { action -> [Step] in
-            guard case .acknowledged(let attempt) = action else { return step(action).map { [$0] } ?? [] }
-            let removal = attempt.reference.map { step(.remove($0)) } ?? nil
-            return [attempt.offer.map { .acknowledged($0.number) }, removal].compactMap(\.self)
+        let acknowledged = line.acknowledged(numbers.map { epoch + $0 })
+        let steps = acknowledged.attempts.flatMap { attempt -> [Step?] in
+            [attempt.offer.map { .acknowledged($0.number) }, attempt.reference.flatMap { step(.remove($0)) }]
         }
+        return (steps + [acknowledged.reading.flatMap { step(.read($0)) }]).compactMap(\.self)
     }
 
     /// The stream gives up these attempts, by their positions on the line.
@@ -125,13 +130,10 @@ struct LineRig: ~Copyable {
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
         case .record: nil
-        case .acknowledged(let attempt): .unasked(attempt.id)
         case .send(let attempt):
             .send(attempt.number - epoch, notification: attempt.notification.number)
-        case .readMailboxes(let epoch):
-            epoch == self.epoch ? .read : .otherRead
-        case .readPage(let epoch, let version):
-            epoch == self.epoch ? .readPage(after: version.number) : .otherRead
+        case .read(let request) where request.epoch != epoch: .otherRead
+        case .read(let request): request.after.map { .readPage(after: $0.number) } ?? .read
         case .remove(let reference):
             .remove(app: reference.destination.app.rawValue, version: reference.version.number)
         case .returned(let offer, _): .returned(offer.number)

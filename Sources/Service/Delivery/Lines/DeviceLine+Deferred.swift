@@ -43,15 +43,14 @@ extension DeviceLine {
         guard canDefer else { return Offered(answer: .returned, limitExceeded: .deferred) }
         guard !isBehind else { return .returned }
         let waiting = Deferred(destination: destination, notification: notification, offer: id, version: nil)
-        return Offered(answer: .held, then: append(waiting, wait, now))
+        append(waiting, wait, now)
+        return Offered(answer: .held, then: .record(wait.step, waiting.subject))
     }
 
-    /// - Returns: The step for the delivery log.
-    mutating func append(_ waiting: Deferred, _ wait: SendingPolicy.Wait, _ now: Moment) -> Action {
+    mutating func append(_ waiting: Deferred, _ wait: SendingPolicy.Wait, _ now: Moment) {
         deferred.append(waiting)
         policy.began(wait, now: now)
         coalesce(deferred.endIndex - 1)
-        return .record(wait.step, waiting.subject)
     }
 
     /// Records that a waiting notification was stored in its mailbox.

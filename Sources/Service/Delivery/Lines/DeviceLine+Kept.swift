@@ -18,7 +18,7 @@ extension DeviceLine {
             let actions = sendOrWait(stored, releases: false, before: nil, now, &silents)
             guard notification.urgency == .immediate, actions.contains(where: \.isSending), let reading = release()
             else { return actions }
-            return actions + [reading]
+            return actions + [.read(reading)]
         }
         // Older ones wait for room or for the device's power, and come before it.
         if before.reason == .room { return [] }
@@ -27,7 +27,7 @@ extension DeviceLine {
                 if let power = policy.wait(for: notification, isBurst: false) { policy.began(power, now: now) }
                 return []
             }
-            return release().map { [$0] } ?? []
+            return release().map { [.read($0)] } ?? []
         }
         // What waits for the app's rate of silent notifications delays other silent ones alone.
         guard !notification.isSilent else { return [] }

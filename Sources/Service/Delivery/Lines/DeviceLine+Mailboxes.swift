@@ -46,7 +46,7 @@ extension DeviceLine {
             guard stored.entry.notification.urgency == .immediate, actions.contains(where: \.isSending),
                 let reading = release()
             else { return actions }
-            return actions + [reading]
+            return actions + [.read(reading)]
         }
     }
 
@@ -104,7 +104,7 @@ extension DeviceLine {
             (reading.isContinued, reading.before) = (true, before)
             waitForReading(reading.stale)
             phase = .reading(reading)
-            return actions + [.readPage(epoch: epoch, after: last)]
+            return actions + [.read(ReadRequest(epoch: epoch, after: last))]
         }
         (reading.isContinued, reading.before) = (false, [:])
         if reading.isStale {
@@ -113,11 +113,11 @@ extension DeviceLine {
             reading.stale = []
             phase = .reading(reading)
             for mailbox in waiting.keys { waiting[mailbox]?.beginReading() }
-            return actions + [.readMailboxes(epoch: epoch)]
+            return actions + [.read(ReadRequest(epoch: epoch))]
         }
         phase = .open
         actions += sendHeld(after: reading, now, &silents)
-        if let again = readForRoom() { actions.append(again) }
+        if let again = readForRoom() { actions.append(.read(again)) }
         return actions
     }
 
@@ -172,8 +172,8 @@ extension DeviceLine {
         if let power, canDefer, !stored.version.isKept || waiting[destination.mailbox]?.isDeferred != true {
             let waiting = Deferred(
                 destination: destination, notification: notification, offer: offer, version: stored.version)
-            let step = append(waiting, power, now)
-            return power.step == recorded ? [] : [step]
+            append(waiting, power, now)
+            return power.step == recorded ? [] : [.record(power.step, waiting.subject)]
         }
         guard let wait = power ?? SendingPolicy.throttle(notification, to: destination, now, &silents) else {
             var actions = notification.urgency == .immediate ? sendDeferred(now, &silents) : []

@@ -31,7 +31,7 @@ extension DeviceLine {
             // first.
             let reading = release()
             var offered = hold(offer, after: older)
-            (offered.first, offered.then) = (first, reading)
+            (offered.first, offered.then) = (first, reading.map(Offered.Then.read))
             return offered
         }
         if let wait = SendingPolicy.throttle(offer.notification, to: offer.destination, now, &silents) {
@@ -41,7 +41,7 @@ extension DeviceLine {
         }
         let attempt = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
         let reading = offer.notification.urgency == .immediate ? release() : nil
-        return Offered(answer: .taken, first: first, attempt: attempt, then: reading)
+        return Offered(answer: .taken, first: first, attempt: attempt, then: reading.map(Offered.Then.read))
     }
 
     mutating func hold(_ offer: Offer, after before: Waiting?) -> Offered {
@@ -51,20 +51,20 @@ extension DeviceLine {
 
     /// Begins to read the mailboxes for notifications that wait for a burst.
     /// - Returns: nil if none waits, or if a reading is in progress.
-    mutating func release() -> Action? {
+    mutating func release() -> ReadRequest? {
         if case .open = phase, !waiting.values.contains(where: \.isDeferred) { return nil }
         return readAgain(releases: true)
     }
 
     /// Begins to read the mailboxes.
     /// - Returns: nil if a reading is in progress. The line then reads once more after it.
-    mutating func readAgain(releases: Bool) -> Action? {
+    mutating func readAgain(releases: Bool) -> ReadRequest? {
         switch phase {
         case .open:
             phase = .reading(Reading(releases: releases))
             // Whatever each app's notification has waited for, this reading now finds it in its mailbox.
             for mailbox in waiting.keys { waiting[mailbox]?.beginReading() }
-            return .readMailboxes(epoch: epoch)
+            return ReadRequest(epoch: epoch)
         case .reading(var reading):
             reading.releases = reading.releases || releases
             phase = .reading(reading)
@@ -103,7 +103,8 @@ extension DeviceLine {
                 if let wait, canDefer {
                     let waiting = Deferred(
                         destination: next.offer.destination, notification: notification, offer: id, version: version)
-                    actions.append(append(waiting, wait, now))
+                    append(waiting, wait, now)
+                    actions.append(.record(wait.step, waiting.subject))
                     continue
                 }
                 wait =

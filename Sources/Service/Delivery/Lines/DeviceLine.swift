@@ -121,15 +121,17 @@ struct DeviceLine: ~Copyable {
         }
     }
 
+    /// A reading of the mailboxes that has to begin. Its result goes to ``DeviceLine/read(_:epoch:now:silents:)``.
+    struct ReadRequest: Equatable {
+        let epoch: UInt64
+        /// The version after which the page begins; nil for the first page.
+        var after: MailboxVersion?
+    }
+
     enum Action: Equatable {
         case send(DeliveryAttempt)
-        /// Read the mailboxes and call ``DeviceLine/read(_:epoch:now:silents:)``.
-        case readMailboxes(epoch: UInt64)
-        /// Read the page after this version, and do the same.
-        case readPage(epoch: UInt64, after: MailboxVersion)
+        case read(ReadRequest)
         case remove(MailboxReference)
-        /// The device has acknowledged the attempt: tell the node that offered it, and empty its mailbox.
-        case acknowledged(UnderWay)
         case returned(OfferID, Destination)
         /// Send the broadcasts that were not admitted.
         case releaseBroadcasts
@@ -143,17 +145,32 @@ struct DeviceLine: ~Copyable {
 
     /// The line's answer to an offer.
     struct Offered {
+        /// What has to be done after the offer was answered.
+        enum Then: Equatable {
+            case read(ReadRequest)
+            /// Record a step of the offered notification in the delivery log.
+            case record(DeliveryStep, NotificationSubject)
+        }
+
         var answer: OfferAnswer
         /// Deferred notifications that have to be sent before the offer. None of these actions returns an offer.
         var first: [Action] = []
         var attempt: DeliveryAttempt?
-        var then: Action?
+        var then: Then?
         /// The limit that refused the offer; nil if none did.
         var limitExceeded: Limit?
 
         static let returned = Offered(answer: .returned)
 
         static func taken(_ attempt: DeliveryAttempt) -> Offered { Offered(answer: .taken, attempt: attempt) }
+    }
+
+    /// What acknowledgements of the device result in.
+    struct Acknowledged {
+        /// The attempts that were under way: tell the nodes that offered them, and empty their mailboxes.
+        var attempts: [UnderWay] = []
+        /// Now there is room for what waits in the mailboxes.
+        var reading: ReadRequest?
     }
 
     typealias Silents = SendingPolicy.Silents
@@ -163,7 +180,7 @@ struct DeviceLine: ~Copyable {
     /// parser can hold.
     static let numbersPerMillisecond: UInt64 = 1024
 
-    /// Creates a line, which has to read its mailboxes first; see ``firstAction``.
+    /// Creates a line, which has to read its mailboxes first; see ``firstReading``.
     /// - Parameters:
     ///   - previous: the last number of an older line of the same device, if it is known.
     ///   - power: the power state that the device has reported so far.
@@ -185,8 +202,8 @@ struct DeviceLine: ~Copyable {
         policy = SendingPolicy(power: power, burstInterval: limits.burstInterval)
     }
 
-    /// The first action of a new line.
-    var firstAction: Action { .readMailboxes(epoch: epoch) }
+    /// The reading with which a new line begins.
+    var firstReading: ReadRequest { ReadRequest(epoch: epoch) }
 
     /// Ends the first reading of the mailboxes before it begins, because they are known to be empty.
     mutating func openUnread() { phase = .open }
@@ -204,7 +221,9 @@ struct DeviceLine: ~Copyable {
     /// When ``tick(now:silents:)`` has something to do next; nil if nothing waits for a time.
     var deadline: Uptime? {
         var first = policy.burstAt
-        for opens in waiting.values.lazy.compactMap(\.opens) { first = min(first ?? opens, opens) }
+        // Nearly always nothing waits, and this is asked after each event.
+        guard !waiting.isEmpty else { return first }
+        for wait in waiting.values { if let opens = wait.opens { first = min(first ?? opens, opens) } }
         return first
     }
 
@@ -218,18 +237,18 @@ struct DeviceLine: ~Copyable {
 
 extension DeviceLine {
     /// Handles acknowledgements. Numbers that are not under way are ignored, for example those of an earlier stream.
-    mutating func acknowledged(_ numbers: [UInt64]) -> [Action] {
+    mutating func acknowledged(_ numbers: [UInt64]) -> Acknowledged {
         defer { assert(checkInvariants()) }
-        var actions: [Action] = []
+        var acknowledged = Acknowledged()
         for number in numbers {
             guard let attempt = underWay.remove(number) else { continue }
             if let version = attempt.version, version.isKept {
                 remember(acknowledged: version, of: attempt.destination.mailbox)
             }
-            actions.append(.acknowledged(attempt))
+            acknowledged.attempts.append(attempt)
         }
-        if let reading = readForRoom() { actions.append(reading) }
-        return actions
+        acknowledged.reading = readForRoom()
+        return acknowledged
     }
 
     /// Gives up these attempts. Their mailbox contents are left to the store, which removes them.
@@ -244,13 +263,13 @@ extension DeviceLine {
                 actions.append(.record(.discarded(.unregistered), attempt.subject))
             }
         }
-        if let reading = readForRoom() { actions.append(reading) }
+        if let reading = readForRoom() { actions.append(.read(reading)) }
         return actions
     }
 
     /// If half of the room is free, reads the notifications that wait in the mailboxes. Waiting for half of the room
     /// avoids one reading for each acknowledgement.
-    mutating func readForRoom() -> Action? {
+    mutating func readForRoom() -> ReadRequest? {
         // Deferred notifications take room too. If they leave none, reading is useless.
         guard case .open = phase, hasRoom, underWay.count <= limit / 2,
             waiting.values.contains(where: { $0.reason == .room }), underWay.count <= roomForReading
@@ -261,7 +280,7 @@ extension DeviceLine {
     /// Reads the mailboxes again, because something may have been stored without an announcement to this line.
     mutating func mayHaveMissed() -> [Action] {
         defer { assert(checkInvariants()) }
-        guard case .reading(var reading) = phase else { return readAgain(releases: false).map { [$0] } ?? [] }
+        guard case .reading(var reading) = phase else { return readAgain(releases: false).map { [.read($0)] } ?? [] }
         reading.isStale = true
         phase = .reading(reading)
         return []
@@ -273,7 +292,7 @@ extension DeviceLine {
         policy.power = power
         guard power.takesEverything else { return [] }
         var actions = sendDeferred(now, &silents)
-        if let reading = release() { actions.append(reading) }
+        if let reading = release() { actions.append(.read(reading)) }
         return actions
     }
 
@@ -289,7 +308,7 @@ extension DeviceLine {
             actions = sendDeferred(now, &silents)
         }
         let reading = isOpen ? readAgain(releases: isBurst) : release()
-        if let reading { actions.append(reading) }
+        if let reading { actions.append(.read(reading)) }
         return actions
     }
 

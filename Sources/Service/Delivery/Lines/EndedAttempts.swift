@@ -21,9 +21,9 @@ struct EndedAttempts {
     }
 
     /// Handles late acknowledgements: the offers are reported as acknowledged, and the mailboxes are emptied.
-    mutating func acknowledged(_ numbers: [UInt64], _ actions: inout [DeviceLine.Action]) {
+    mutating func acknowledged(_ numbers: [UInt64], _ acknowledged: inout DeviceLine.Acknowledged) {
         for number in numbers {
-            if let attempt = attempts.remove(number) { actions.append(.acknowledged(attempt)) }
+            if let attempt = attempts.remove(number) { acknowledged.attempts.append(attempt) }
         }
     }
 }

@@ -36,19 +36,19 @@ struct Lines {
         }
     }
 
-    /// - Returns: The first action of the new line.
+    /// - Returns: The reading with which the new line begins.
     mutating func begin(
         _ device: DeviceKey,
         _ stream: any NotificationStream,
         power: DevicePower,
         after previous: UInt64,
         now: Moment,
-    ) -> DeviceLine.Action {
+    ) -> DeviceLine.ReadRequest {
         let line = DeviceLine(
             now: now.time, after: max(newestNumber, previous), limits: limits, power: power, clocks: clocks)
         let new = AttachedLine(stream: stream, line: line, since: now.time)
         attached[device] = new
-        return new.line.firstAction
+        return new.line.firstReading
     }
 
     /// Begins the line of a new device, whose mailboxes are empty.
@@ -125,19 +125,19 @@ struct Lines {
         ended[device]?.stored(reference, offer: offer)
     }
 
-    /// - Returns: The resulting actions, and whether no line waited for a time before.
+    /// - Returns: What was acknowledged, and whether no line waited for a time before.
     mutating func acknowledged(
         _ numbers: [UInt64],
         by device: DeviceKey,
-    ) -> (actions: [DeviceLine.Action], isFirstDue: Bool) {
-        var (actions, isFirstDue): ([DeviceLine.Action], Bool) = ([], false)
+    ) -> (acknowledged: DeviceLine.Acknowledged, isFirstDue: Bool) {
+        var (acknowledged, isFirstDue) = (DeviceLine.Acknowledged(), false)
         if let attached = attached[device] {
-            actions = attached.line.acknowledged(numbers)
+            acknowledged = attached.line.acknowledged(numbers)
             isFirstDue = schedule(attached, of: device)
         }
         // The numbers may belong to the device's last stream. Few devices have one that ended recently.
-        if !ended.isEmpty { ended[device]?.acknowledged(numbers, &actions) }
-        return (actions, isFirstDue)
+        if !ended.isEmpty { ended[device]?.acknowledged(numbers, &acknowledged) }
+        return (acknowledged, isFirstDue)
     }
 }
 

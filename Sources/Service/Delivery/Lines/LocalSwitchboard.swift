@@ -138,9 +138,9 @@ package final class LocalSwitchboard: Switchboard {
         if isFirstDue { wake.yield() }
         if !offered.first.isEmpty { perform(offered.first, for: device, now) }
         switch offered.then {
-        case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
+        case .read(let request): readMailboxes(of: device, request)
         case .record(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
-        default: break
+        case nil: break
         }
         return offered.answer
     }
@@ -175,9 +175,19 @@ package final class LocalSwitchboard: Switchboard {
     package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) {
         guard isUsable else { return }
         let now = clock()
-        let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(attempts, by: device) }
+        let (acknowledged, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(attempts, by: device) }
         if isFirstDue { wake.yield() }
-        perform(actions, for: device, now)
+        // All lines share the receiver's lock, so it is not asked for nothing.
+        let receiver = acknowledged.attempts.isEmpty ? nil : outcomes.withLock { $0.receiver }
+        var removals: [MailboxReference] = []
+        for attempt in acknowledged.attempts {
+            let step = DeliveryStep.acknowledged(after: now.uptime.microseconds(since: attempt.sent))
+            log.record(DeliveryEvent(time: now.time, step: step, subject: attempt.subject))
+            if let offer = attempt.offer { receiver?.acknowledged(offer, of: attempt.destination) }
+            if let reference = attempt.reference { removals.append(reference) }
+        }
+        if !removals.isEmpty { mailboxes.removeSoon(removals) }
+        if let request = acknowledged.reading { readMailboxes(of: device, request) }
     }
 
     package func giveUp(_ attempts: [UInt64], to device: DeviceKey) {
@@ -214,7 +224,7 @@ package final class LocalSwitchboard: Switchboard {
             lines.attached[device]?.stream.end(.takenOver)
             let ended = lines.end(device, now: now)
             let floor = max(previous, numbering.floor(at: now.time))
-            return ended + [lines.begin(device, stream, power: power, after: floor, now: now)]
+            return ended + [.read(lines.begin(device, stream, power: power, after: floor, now: now))]
         }
         perform(actions, for: device, now)
     }
@@ -341,19 +351,13 @@ package final class LocalSwitchboard: Switchboard {
     private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
         guard !actions.isEmpty else { return }
         var removals: [MailboxReference] = []
-        // Read the receiver only if there is an outcome to report, and only once, because all lines share its lock.
+        // Read the receiver only if there is something to report, and only once, because all lines share its lock.
         lazy var receiver = outcomes.withLock { $0.receiver }
         for action in actions {
             switch action {
             case .send: break
-            case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
-            case .readPage(let epoch, let last): readMailboxes(of: device, epoch: epoch, after: last)
+            case .read(let request): readMailboxes(of: device, request)
             case .remove(let reference): removals.append(reference)
-            case .acknowledged(let attempt):
-                let step = DeliveryStep.acknowledged(after: now.uptime.microseconds(since: attempt.sent))
-                log.record(DeliveryEvent(time: now.time, step: step, subject: attempt.subject))
-                if let offer = attempt.offer { receiver?.acknowledged(offer, of: attempt.destination) }
-                if let reference = attempt.reference { removals.append(reference) }
             case .releaseBroadcasts: releaseBroadcasts.withLock { $0 }?(device)
             case .returned(let offer, let destination): receiver?.returned(offer, of: destination)
             case .record(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
@@ -362,13 +366,14 @@ package final class LocalSwitchboard: Switchboard {
         if !removals.isEmpty { mailboxes.removeSoon(removals) }
     }
 
-    private func readMailboxes(of device: DeviceKey, epoch: UInt64, after version: MailboxVersion? = nil) {
+    private func readMailboxes(of device: DeviceKey, _ request: DeviceLine.ReadRequest) {
+        let epoch = request.epoch
         Task {
             // Reserve numbers now, because a line sends nothing before its first reading has ended.
             await numbering.reserve(from: epoch, at: clock().time)
             let page: MailboxPage
             do {
-                page = try await mailboxes.page(of: device, after: version)
+                page = try await mailboxes.page(of: device, after: request.after)
             } catch {
                 // The mailboxes could not be read, so notifications would come out of order. End the line; the device
                 // connects again. If it has done so already, this reading belongs to the old line and changes
