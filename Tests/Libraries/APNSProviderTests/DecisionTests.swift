@@ -1,3 +1,4 @@
+import CommonTesting
 import Connections
 import NIOCore
 import Notifications
@@ -206,7 +207,7 @@ struct DecisionTests {
 
     @Test func `The address with the fewest connections comes first`() throws {
         let addresses = try (1...3).map { try SocketAddress(ipAddress: "192.0.2.\($0)", port: 443) }
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator.random()
         let order = ConnectionOpener.order(
             addresses + addresses, inUse: [addresses[0], addresses[0], addresses[2]], using: &generator)
         #expect(order == [addresses[1], addresses[2], addresses[0]])

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import NIOCore
 import Notifications
@@ -25,7 +26,7 @@ struct PeerRecordTests {
     }
 
     private static var channel: ChannelKey {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator.random()
         return ChannelKey(
             list: ChannelList(environment: .production, app: AppID(rawValue: .max)), id: .random(using: &random))
     }

@@ -82,7 +82,7 @@ struct PeersTests {
     @Test
     func `A broadcast is one record for each node, whatever its size, and a node gets none from itself`() async throws {
         try await withTwo { one, two in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededGenerator.random()
             let channel = ChannelKey(
                 list: ChannelList(environment: .development, app: AppID(rawValue: 3)), id: .random(using: &random))
             let notification = Notification(

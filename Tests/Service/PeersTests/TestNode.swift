@@ -31,7 +31,7 @@ final class TestNode: Sendable {
     static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     static func makeAuthority() throws -> CertificateAuthority {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator.random()
         return try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &random)
     }
 
@@ -49,7 +49,7 @@ final class TestNode: Sendable {
             node: id, origin: OfferOrigin(rawValue: UInt64(number)), isReachable: true, limits: limits, group: group,
             logger: logger
         ) { try Self.context(authority) }
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator.random()
         let issued = try authority.issueServerCertificate(
             names: [], now: Date().timeIntervalSince1970, using: &random)
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -91,16 +91,16 @@ final class TestNode: Sendable {
     }
 
     func context(
-        _ issue: (CertificateAuthority, inout SystemRandomNumberGenerator) throws -> (chain: String, key: String)
+        _ issue: (CertificateAuthority, inout SeededGenerator) throws -> (chain: String, key: String)
     ) throws -> NIOSSLContext {
         try Self.context(authority, issue)
     }
 
     private static func context(
         _ authority: CertificateAuthority,
-        _ issue: (CertificateAuthority, inout SystemRandomNumberGenerator) throws -> (chain: String, key: String),
+        _ issue: (CertificateAuthority, inout SeededGenerator) throws -> (chain: String, key: String),
     ) throws -> NIOSSLContext {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator.random()
         let (chain, key) = try issue(authority, &random)
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["h2"]

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Storage
@@ -52,7 +53,7 @@ enum Samples {
         _ bundleID: BundleID,
         _ environments: Set<Environment>,
     ) -> TeamCertificate {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator.random()
         return TeamCertificate(
             serial: .random(using: &random), team: team, bundleID: bundleID, environments: environments,
             validUntil: muchLater)

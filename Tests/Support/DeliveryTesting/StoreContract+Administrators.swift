@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Storage
@@ -17,7 +18,7 @@ extension StoreContract {
     private static func administrator(
         validUntil: Timestamp = Samples.muchLater,
     ) -> AdministratorCertificate {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator.random()
         return AdministratorCertificate(
             serial: .random(using: &random), made: Samples.moment, validUntil: validUntil)
     }

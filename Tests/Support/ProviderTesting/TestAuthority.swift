@@ -1,4 +1,5 @@
 package import APNSProvider
+import CommonTesting
 import Credentials
 import Crypto
 import Foundation
@@ -9,7 +10,7 @@ import Trust
 /// Certificates and keys for tests. All tests share the authority.
 package enum TestAuthority {
     private static let made = Result { () throws -> CertificateAuthority in
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator.random()
         return try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &generator)
     }
 
@@ -22,7 +23,7 @@ package enum TestAuthority {
         asksForCertificate: Bool = false,
         protocols: [String] = ["h2"],
     ) throws -> NIOSSLContext {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator.random()
         let issued = try made.get().issueServerCertificate(
             names: ["127.0.0.2", "127.0.0.3"], now: Date().timeIntervalSince1970, using: &generator)
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -39,7 +40,7 @@ package enum TestAuthority {
 
     /// A provider certificate and its key in one PEM text.
     package static func providerCertificate() throws -> (chain: String, key: String) {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator.random()
         guard let bundleID = BundleID(rawValue: "com.example.app") else { throw ProviderTestError() }
         let key = P256.Signing.PrivateKey()
         let issued = try made.get().issueProviderCertificate(
