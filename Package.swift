@@ -239,7 +239,7 @@ let package = Package(
                 "HTTP2", "HTTPAPI",
                 "HTTPAPIOverHTTP2", nioCore, nioPosix, crypto, deque, logging, httpTypes, hummingbird,
             ]),
-        module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
+        module("Sources/Service/DeliveryLogFiles", ["Rates", "Notifications", "Delivery"]),
         module(
             "Sources/Service/Management",
             [

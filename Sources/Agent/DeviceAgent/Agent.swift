@@ -189,15 +189,12 @@ package actor Agent {
                 throw AgentError(error)
             }
         }
-        let changes = MachineChanges { [weak self] change in
+        wasActive()
+        // Both go on until this function ends.
+        async let _: Void = MachineChanges.watch { [weak self] change in
             Task { await self?.report(change) }
         }
-        wasActive()
-        let power = Task { await reportPower() }
-        defer {
-            changes.end()
-            power.cancel()
-        }
+        async let _: Void = reportPower()
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         async let distributed: Void = distribute()

@@ -54,9 +54,9 @@ package enum PostgresServerCheck {
         "synchronous_commit is off, so PostgreSQL would lose in a crash what was accepted: set it to on for this user or "
             + "database. A node may also allow it with the setting store-asynchronous-commit.")
 
-    /// The largest allowed difference, in milliseconds, between the clocks of this machine and of the server.
-    /// Expiration times are compared with this machine's clock.
-    private static let maximumClockDifference = 10_000
+    /// The largest allowed difference between the clocks of this machine and of the server, and so between those of two servers that
+    /// are the primary one after the other. Expiration times are compared with this machine's clock.
+    package static let maximumClockDifference = Duration.seconds(10)
 
     /// - Throws: ``PostgresError/Kind/unsuitable`` if the clocks of this machine and of the server differ too much.
     static func checkClock(
@@ -67,7 +67,7 @@ package enum PostgresServerCheck {
             "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
         guard let theirs = rows.first?.integer(0) else { throw .damaged("a time") }
         let (difference, isBeyond) = theirs.subtractingReportingOverflow(now().column)
-        guard !isBeyond, difference.magnitude <= maximumClockDifference else {
+        guard !isBeyond, .milliseconds(Int64(clamping: difference.magnitude)) <= maximumClockDifference else {
             let seconds = difference.magnitude / 1000
             throw PostgresError(
                 .unsuitable,

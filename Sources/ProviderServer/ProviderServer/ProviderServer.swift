@@ -45,7 +45,7 @@ package final class ProviderServer: Service {
         package var proxies = ProxyRules.none
         /// The time for all attempts of one pass to send a notification.
         package var deadline = ProviderServerLimits.deadline
-        /// The limits that ``ProviderLimitSetting`` changes.
+        /// The limits that ``ProviderServerLimits/settings`` change.
         var openConnections = ProviderServerLimits.openConnections
         var idleTimeout = ProviderServerLimits.idleTimeout
         var requestTimeout = ProviderServerLimits.requestTimeout

@@ -1,4 +1,6 @@
+import Connections
 package import NIOCore
+package import Rates
 
 /// The limits of the binary API and of the feedback service, each with the reason for its value.
 package struct BinaryLimits: Sendable, Hashable {
@@ -27,4 +29,25 @@ package struct BinaryLimits: Sendable, Hashable {
     package var feedbackTimeout = TimeAmount.seconds(10)
 
     package init() {}
+
+    package static let settings: [LimitSetting<BinaryLimits>] = [
+        LimitSetting(
+            .binaryPacketTimeout, "seconds for one notification of the binary API", .seconds, \.packetTimeout, .seconds),
+        LimitSetting(
+            .binaryIdleTimeout, "seconds that a binary connection may be without a notification", .seconds,
+            \.idleTimeout,
+            .seconds),
+    ]
+}
+
+/// The limits that end a connection.
+extension Limit {
+    package static let binaryPacketTimeout = Limit("binary-packet-timeout")
+    package static let binaryIdleTimeout = Limit("binary-idle-timeout")
+    package static let binaryLingerTimeout = Limit("binary-linger-timeout")
+    package static let feedbackTimeout = Limit("feedback-timeout")
+
+    package static let ofBinaryAPI: [Limit] = [
+        .binaryPacketTimeout, .binaryIdleTimeout, .binaryLingerTimeout, .feedbackTimeout,
+    ]
 }

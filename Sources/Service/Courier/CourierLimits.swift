@@ -1,7 +1,13 @@
+package import Connections
 package import NIOCore
+package import Rates
 
 /// The named limits of the device protocol, each with the reason for its value.
 package struct CourierLimits: Sendable, Hashable {
+    /// The limits of one address on all couriers' listeners together. They are high, because many devices behind one address may
+    /// connect at the same moment.
+    package var perAddress = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
+
     /// The largest number of open requests of a device: its notifications, and a registration for each of many apps.
     package var concurrentStreams = 100
 
@@ -27,4 +33,21 @@ package struct CourierLimits: Sendable, Hashable {
     package var activityTokenLife = Duration.seconds(12 * 60 * 60)
 
     package init() {}
+
+    package static let settings: [LimitSetting<CourierLimits>] =
+        ConnectLimits.settings("courier-connect", to: "the couriers").map { $0.of(\.perAddress) } + [
+            LimitSetting(
+                "device-idle-timeout", "seconds that a device's connection may be without a request", .seconds,
+                \.idleTimeout, .seconds),
+            LimitSetting(
+                "keep-alive", "seconds of silence on a device's stream before an empty line is sent", .seconds,
+                \.keepAlive, .seconds),
+        ]
+}
+
+extension Limit {
+    /// The rate of ``CourierLimits/perAddress``.
+    package static let courierConnectRate = Limit("courier-connect-rate")
+
+    package static let ofCourier: [Limit] = [.courierConnectRate]
 }

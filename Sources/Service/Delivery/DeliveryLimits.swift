@@ -83,6 +83,61 @@ package struct DeliveryLimits: Sendable, Hashable {
 }
 
 extension DeliveryLimits {
+    /// ``pendingStoresPerShard`` of all shards together.
+    private var pendingStores: Int {
+        get { pendingStoresPerShard * Self.shards }
+        set { pendingStoresPerShard = max(1, newValue / Self.shards) }
+    }
+
+    package static let settings: [LimitSetting<DeliveryLimits>] = [
+        LimitSetting(
+            .tokenRate, "requests a second to one device token", .rates, \.requestsPerDeviceToken.perSecond, .perSecond),
+        LimitSetting(
+            "token-burst", "requests at once to one device token", .bursts, \.requestsPerDeviceToken.burst, .count),
+        LimitSetting(
+            .unacknowledged, "unacknowledged notifications to one connected device",
+            1...Double(mostUnacknowledged), \.unacknowledgedPerDevice, .count),
+        LimitSetting(
+            .deferred, "notifications that wait for a connected device whose power is low", 0...100_000,
+            \.deferredPerDevice, .count),
+        LimitSetting(
+            "burst-interval", "seconds between bursts of notifications of priority 5", 1...86_400, \.burstInterval,
+            .seconds),
+        LimitSetting(
+            .silentRate, "silent notifications an hour for one app on one device", .rates, \.silentsPerApp.perSecond,
+            .perHour),
+        LimitSetting(
+            "silent-burst", "silent notifications at once for one app on one device", .bursts, \.silentsPerApp.burst,
+            .count),
+        LimitSetting(
+            "acknowledgement-grace", "milliseconds that a connected device has to acknowledge", 1...10_000,
+            \.acknowledgementGrace, .milliseconds),
+        LimitSetting(
+            "retention", "days that a notification is kept for a device that is offline", 1...3650, \.retention, .days),
+        LimitSetting(
+            .pendingStores, "notifications that may wait for the disk", 16...10_000_000, \.pendingStores, .count),
+    ]
+}
+
+/// The limits of ``DeliveryLimits`` that refuse or delay something.
+extension Limit {
+    /// ``DeliveryLimits/requestsPerDeviceToken``: the answer is TooManyRequests.
+    package static let tokenRate = Limit("token-rate")
+    /// ``DeliveryLimits/pendingStoresPerShard``: the answer is ServiceUnavailable.
+    package static let pendingStores = Limit("pending-stores")
+    /// ``DeliveryLimits/unacknowledgedPerDevice``: the newest for each app waits in its mailbox.
+    package static let unacknowledged = Limit("unacknowledged")
+    /// ``DeliveryLimits/deferredPerDevice``: the newest for each app waits in its mailbox.
+    package static let deferred = Limit("deferred")
+    /// ``DeliveryLimits/silentsPerApp``: the newest waits in its mailbox.
+    package static let silentRate = Limit("silent-rate")
+    /// The rate or the daily number of a grant, which the provider API and Web Push enforce.
+    package static let grantRate = Limit("grant-rate")
+
+    package static let ofDelivery: [Limit] = [.tokenRate, .pendingStores, .unacknowledged, .deferred, .silentRate]
+}
+
+extension DeliveryLimits {
     /// Returns the time at which a notification expires; nil if it must not be stored: with expiration 0 or a date
     /// in the past it gets one attempt (Guide, Table 8-2).
     package func expiry(of notification: Notification, now: Timestamp) -> Timestamp? {

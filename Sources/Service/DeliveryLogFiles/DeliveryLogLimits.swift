@@ -1,3 +1,5 @@
+package import Rates
+
 /// The named limits of the log's files, each with the reason for its value.
 package struct DeliveryLogLimits: Sendable, Hashable {
     /// The size of all files together, in bytes: some ten million events. If there are more, the oldest file is
@@ -13,6 +15,13 @@ package struct DeliveryLogLimits: Sendable, Hashable {
     package var pendingEvents = 65_536
 
     package init() {}
+
+    package static let settings: [LimitSetting<DeliveryLogLimits>] = [
+        LimitSetting(
+            "log-size", "MiB that the delivery log takes on the disk", 1...10_000_000, \.totalBytes, .mebibytes),
+        LimitSetting(
+            "log-retention", "days that events are kept in the delivery log", 1...3650, \.retention, .days),
+    ]
 
     /// The number of files that the log is divided into. One file is removed at a time.
     static let parts = 16

@@ -19,10 +19,9 @@ package final class ManagementAPI: Sendable {
     /// flood of others must not let a supervisor believe that the service is dead.
     private let withoutKey = Mutex((others: RateBucket(), probes: RateBucket()))
 
-    /// - Parameter streams: how many streams and waits may be open.
-    package init(_ parts: ManagementParts, streams: Int = ManagementLimits.streams) {
+    package init(_ parts: ManagementParts) {
         self.parts = parts
-        self.streams = StreamBudget(limit: streams)
+        streams = StreamBudget(limit: parts.limits.streams)
         backlog = parts.testing?.journal.backlog ?? Backlog()
     }
 
@@ -33,10 +32,10 @@ package final class ManagementAPI: Sendable {
 
     /// Whether a request without a key is within their rate. All clients share it: on loopback they have one address.
     func admitsWithoutKey(path: String) -> Bool {
-        let now = NIODeadline.now().uptimeNanoseconds
+        let (now, rate) = (NIODeadline.now().uptimeNanoseconds, parts.limits.withoutKey)
         return withoutKey.withLock { buckets in
             ["/health", "/ready"].contains(path)
-                ? buckets.probes.admits(parts.withoutKey, at: now) : buckets.others.admits(parts.withoutKey, at: now)
+                ? buckets.probes.admits(rate, at: now) : buckets.others.admits(rate, at: now)
         }
     }
 

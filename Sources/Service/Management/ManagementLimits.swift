@@ -1,9 +1,41 @@
+package import Connections
 import HTTPAPI
 import NIOCore
 package import Rates
 
-/// The bounds of the management API.
-package enum ManagementLimits {
+/// The limits of the management API, each with the reason for its value.
+package struct ManagementLimits: Sendable, Hashable {
+    /// The limits of one address on the TCP and TLS listeners together. `open` is 0, because ``connections`` bounds the open
+    /// connections of all addresses together.
+    package var perAddress = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
+
+    /// How many connections may be open over TCP and TLS, and how many on the Unix socket. A further connection closes
+    /// the one that has been idle for longest, so holding connections open locks nobody out.
+    package var connections = 256
+    /// The same for a service for tests: each of a thousand parallel tests has a few. One takes 30 KB, so they take 120 MB.
+    private static let connectionsForTests = 4096.0
+
+    /// The maximum number of open streams and waits: half of the connections, so that other requests get through.
+    package var streams = 128
+    /// The same for a service for tests, where each test may wait for its requests.
+    private static let streamsForTests = 2048.0
+
+    /// The rate of requests over the network that show neither the key nor a session: health checks, scrapers, the files of
+    /// the console's page, of which a page needs forty. Beyond it the answer is 429.
+    package var withoutKey = Rate(burst: 300, perSecond: 100)
+
+    package init() {}
+
+    package static let settings: [LimitSetting<ManagementLimits>] =
+        ConnectLimits.settings("management-connect", to: "the management API").map { $0.of(\.perAddress) } + [
+            LimitSetting(
+                .managementConnections, "open connections to the management API", 16...100_000, \.connections, .count,
+                forTests: connectionsForTests),
+            LimitSetting(
+                "management-streams", "open streams and waits of the management API", 1...100_000, \.streams, .count,
+                forTests: streamsForTests),
+        ]
+
     /// The size of a fixture in bytes. One with 10,000 devices has 2 MB.
     package static let fixtureBytes = 4 << 20
 
@@ -19,17 +51,6 @@ package enum ManagementLimits {
     /// How long a wait for requests may take: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)
 
-    /// The rate of requests over the network that show neither the key nor a session: health checks, scrapers, the files of
-    /// the console's page, of which a page needs forty. Beyond it the answer is 429.
-    package static let withoutKey = Rate(burst: 300, perSecond: 100)
-
-    /// How many connections may be open over TCP and TLS, and how many on the Unix socket. A further connection closes
-    /// the one that has been idle for longest, so holding connections open locks nobody out.
-    package static let openConnections = 256
-
-    /// The same for a service for tests: each of a thousand parallel tests has a few. One takes 30 KB, so they take 120 MB.
-    package static let openConnectionsForTests = 4096
-
     /// How long a new connection keeps its place without a request: the client may be in the middle of its handshake, or
     /// wait for a turn.
     static let newConnectionGrace = TimeAmount.seconds(2)
@@ -38,19 +59,13 @@ package enum ManagementLimits {
     /// time (`limit.management-connect-rate`).
     static let newConnections = 1024
 
-    /// The maximum number of open streams: half of the connections, so that other requests get through.
-    package static let streams = 128
-
-    /// The same for a service for tests, where each test may wait for its requests.
-    package static let streamsForTests = 2048
-
     /// How long a request may take to arrive, as on providers' connections, and how long a client may leave an answer
     /// unread.
     static let requests = RequestLimits(request: .seconds(10), answer: .seconds(30))
 
     /// How long a new connection may take to send its first request, and how long it may be idle between two requests.
     /// Scrapers come at least once a minute.
-    static let connections = ConnectionGuard.Times(first: .seconds(10), idle: .minutes(2))
+    static let connectionTimes = ConnectionGuard.Times(first: .seconds(10), idle: .minutes(2))
 
     /// How long a connection may go on if its client's certificate was revoked. An administrator who revokes the
     /// certificate of this connection gets the answer.
@@ -83,4 +98,13 @@ package enum ManagementLimits {
 
     /// How often an idle stream of server-sent events sends a comment, so that proxies do not close it.
     static let keepAlive = Duration.seconds(15)
+}
+
+extension Limit {
+    /// The rate of ``ManagementLimits/perAddress``.
+    package static let managementConnectRate = Limit("management-connect-rate")
+    /// ``ManagementLimits/connections``, and all of them are busy or new.
+    package static let managementConnections = Limit("management-connections")
+
+    package static let ofManagement: [Limit] = [.managementConnectRate, .managementConnections]
 }

@@ -1,7 +1,6 @@
 package import Credentials
 package import Delivery
 package import Notifications
-package import Rates
 package import Rehearsals
 package import Trust
 package import Upstream
@@ -51,8 +50,7 @@ package struct ManagementParts: Sendable {
     package var conformance = Conformance.apple
     /// The apps whose upstreams refuse the gateway's own key or certificate, as this node has seen it.
     package var upstreamRefusals: @Sendable () -> [UpstreamPlace: CredentialsRefusal] = { [:] }
-    /// The rate of requests over the network that show neither the key nor a session.
-    package var withoutKey = ManagementLimits.withoutKey
+    package var limits = ManagementLimits()
     /// Asks the other nodes for what they have logged about a notification. Likewise.
     package let otherLogs: (@Sendable (NotificationID) async throws -> OtherLogs)?
     /// Asks the other nodes which devices are connected to them. Likewise.

@@ -1,8 +1,14 @@
+package import Connections
+import Delivery
+import HTTP2
 package import NIOCore
 package import Rates
 
 /// The named limits of the provider API, each with the reason for its value.
 package struct ProviderLimits: Sendable, Hashable {
+    /// The limits of one address on all listeners of the provider API, the binary API and the feedback service together.
+    package var perAddress = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
+
     /// The largest number of open requests on a connection that has shown a valid provider token. Apple's servers
     /// announce 500, 1,000 or 1,500.
     package var concurrentStreams = 1000
@@ -64,4 +70,70 @@ package struct ProviderLimits: Sendable, Hashable {
     package var handlesPerGrant = Rate(burst: 1000, perSecond: 100)
 
     package init() {}
+
+    package static let settings: [LimitSetting<ProviderLimits>] =
+        ConnectLimits.settings("provider-connect", to: "the provider ports").map { $0.of(\.perAddress) } + [
+            LimitSetting(
+                .concurrentStreams, "open requests on one provider connection with a valid provider token", 1...100_000,
+                \.concurrentStreams, .count),
+            LimitSetting(
+                .untrustedRequests, "open requests of one environment without a certificate or a valid provider token",
+                16...10_000_000, \.untrustedRequests, .count),
+            LimitSetting(
+                .tokenUpdateRate, "provider token changes an hour on one connection", .rates, \.tokenUpdates.perSecond,
+                .perHour),
+            LimitSetting(
+                "token-update-burst", "provider token changes at once on one connection", .bursts, \.tokenUpdates.burst,
+                .count),
+            LimitSetting(
+                .failedTokenRate, "failed provider tokens a minute on one connection", .rates, \.failedTokens.perSecond,
+                .perMinute),
+            LimitSetting(
+                "failed-token-burst", "failed provider tokens at once on one connection", .bursts, \.failedTokens.burst,
+                .count),
+            LimitSetting(
+                .idleTimeout, "seconds that a provider's connection may be without a request or a PING", .seconds,
+                \.idleTimeout, .seconds),
+            LimitSetting(
+                "unchecked-silence",
+                "seconds that a client may leave a provider connection idle without a PING, for the report",
+                0...1_000_000,
+                \.uncheckedSilence, .seconds),
+            LimitSetting(
+                .gatewayAddressRate, "requests a second of one address about handles and grants", .rates,
+                \.gatewayRequestsPerAddress.perSecond, .perSecond, forTests: 0),
+            LimitSetting(
+                "gateway-address-burst", "requests at once of one address about handles and grants", .bursts,
+                \.gatewayRequestsPerAddress.burst, .count),
+            LimitSetting(
+                .gatewayGrantRate, "requests a second about handles with the client key of one grant", .rates,
+                \.handlesPerGrant.perSecond, .perSecond),
+            LimitSetting(
+                "gateway-grant-burst", "requests at once about handles with the client key of one grant", .bursts,
+                \.handlesPerGrant.burst, .count),
+        ]
+}
+
+/// The limits of providers: the rate of connections, and the use of provider tokens.
+extension Limit {
+    /// The rate of ``ProviderLimits/perAddress``.
+    package static let providerConnectRate = Limit("provider-connect-rate")
+    /// ``ProviderLimits/tokenUpdates``.
+    package static let tokenUpdateRate = Limit("token-update-rate")
+    /// ``ProviderLimits/failedTokens``.
+    package static let failedTokenRate = Limit("failed-token-rate")
+    /// ``ProviderLimits/untrustedRequests``.
+    package static let untrustedRequests = Limit("untrusted-requests")
+    /// The oldest verified provider token was forgotten, because there was no room for a new one.
+    package static let rememberedTokens = Limit("remembered-tokens")
+
+    /// ``ProviderLimits/gatewayRequestsPerAddress``.
+    package static let gatewayAddressRate = Limit("gateway-address-rate")
+    /// ``ProviderLimits/handlesPerGrant``.
+    package static let gatewayGrantRate = Limit("gateway-grant-rate")
+
+    package static let ofProviderAPI: [Limit] = [
+        .providerConnectRate, .tokenUpdateRate, .failedTokenRate, .untrustedRequests, .rememberedTokens,
+        .gatewayAddressRate, .gatewayGrantRate, .grantRate,
+    ]
 }

@@ -1,3 +1,4 @@
+package import Connections
 import HTTPAPI
 import NIOCore
 package import Rates
@@ -11,6 +12,10 @@ package struct WebPushLimits: Sendable, Hashable {
     /// How many of them may have come first with the same endpoint. Most endpoints have one sender, which changes its token
     /// every few hours.
     package static let rememberedTokensOfEndpoint = 4
+
+    /// The limits of one address on the listener with TLS. Senders keep few connections, and one with HTTP/1.1 opens some for each
+    /// core.
+    package var perAddress = ConnectLimits(connects: Rate(burst: 400, perSecond: 100), open: 1000)
 
     /// The rate of messages to one endpoint. A queue has room for 100 messages, so a larger burst would drop some of them.
     package var messagesPerEndpoint = Rate(burst: 100, perSecond: 10)
@@ -63,4 +68,55 @@ package struct WebPushLimits: Sendable, Hashable {
     static let preflightSeconds = 86_400
 
     package init() {}
+
+    package static let settings: [LimitSetting<WebPushLimits>] =
+        ConnectLimits.settings("web-push-connect", to: "Web Push").map { $0.of(\.perAddress) } + [
+            LimitSetting(
+                .webPushEndpointRate, "messages a second to one endpoint of Web Push", .rates,
+                \.messagesPerEndpoint.perSecond, .perSecond),
+            LimitSetting(
+                "web-push-endpoint-burst", "messages at once to one endpoint of Web Push", .bursts,
+                \.messagesPerEndpoint.burst, .count),
+            LimitSetting(
+                .webPushAddressRate, "requests a second of one address to Web Push", .rates,
+                \.requestsPerAddress.perSecond, .perSecond, forTests: 0),
+            LimitSetting(
+                "web-push-address-burst", "requests at once of one address to Web Push", .bursts,
+                \.requestsPerAddress.burst, .count),
+            LimitSetting(
+                .webPushRelayAddressRate, "messages a second of one address to a relay's URL", .rates,
+                \.relayedPerAddress.perSecond, .perSecond, forTests: 0),
+            LimitSetting(
+                "web-push-relay-address-burst", "messages at once of one address to a relay's URL", .bursts,
+                \.relayedPerAddress.burst, .count),
+            LimitSetting(
+                .webPushRelayAppRate, "messages a second to an app's relay's URL", .rates, \.relayedPerApp.perSecond,
+                .perSecond),
+            LimitSetting(
+                "web-push-relay-app-burst", "messages at once to an app's relay's URL", .bursts, \.relayedPerApp.burst,
+                .count),
+        ]
+}
+
+/// The limits of Web Push.
+extension Limit {
+    /// The rate of ``WebPushLimits/perAddress``.
+    package static let webPushConnectRate = Limit("web-push-connect-rate")
+    /// ``WebPushLimits/messagesPerEndpoint``.
+    package static let webPushEndpointRate = Limit("web-push-endpoint-rate")
+    /// ``WebPushLimits/requestsPerAddress``.
+    package static let webPushAddressRate = Limit("web-push-address-rate")
+    /// ``WebPushLimits/guessesPerAddress``.
+    package static let webPushGuessRate = Limit("web-push-guess-rate")
+    /// ``WebPushLimits/relayedPerToken``.
+    package static let webPushRelayTokenRate = Limit("web-push-relay-token-rate")
+    /// ``WebPushLimits/relayedPerAddress``.
+    package static let webPushRelayAddressRate = Limit("web-push-relay-address-rate")
+    /// ``WebPushLimits/relayedPerApp``.
+    package static let webPushRelayAppRate = Limit("web-push-relay-app-rate")
+
+    package static let ofWebPush: [Limit] = [
+        .webPushConnectRate, .webPushEndpointRate, .webPushAddressRate, .webPushGuessRate, .webPushRelayTokenRate,
+        .webPushRelayAddressRate, .webPushRelayAppRate,
+    ]
 }

@@ -25,6 +25,11 @@ extension AsyncParsableCommand {
                 Output.printDiagnostic("Error: \(advice)")
                 exit(withError: ExitCode.failure)
             }
+            if exitCode(for: error) == .success {
+                let message = fullMessage(for: error)
+                if !message.isEmpty { print(HelpText.wrapped(message)) }
+                exit()
+            }
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error).split(separator: "\n").joined(separator: " ")
             Output.printDiagnostic("Error: \(message.asSentence) See the command's --help.")

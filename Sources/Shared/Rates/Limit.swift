@@ -7,3 +7,8 @@ package struct Limit: RawRepresentable, Sendable, Hashable {
 
     package init(_ name: String) { self.init(rawValue: name) }
 }
+
+/// A limit that no metric counts needs its name in one place only, its ``LimitSetting``.
+extension Limit: ExpressibleByStringLiteral {
+    package init(stringLiteral name: String) { self.init(rawValue: name) }
+}

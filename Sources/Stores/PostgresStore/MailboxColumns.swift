@@ -63,20 +63,11 @@ extension PostgresRow {
             version: version)
     }
 
-    /// Nil if this store did not write the columns.
+    /// The notification in the columns of a mailbox, of which the first is the app; nil if this store did not write them.
     func notification(from first: Int) -> Notification? {
-        guard let id = bytes(first + 3).flatMap(NotificationID.init(column:)),
-            let priority = integer(first + 4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
-            let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8),
-            let payload = bytes(first + 10)
-        else { return nil }
-        let type = text(first + 7).flatMap { StoredPushType($0) }
-        let collapseID = text(first + 9).flatMap(CollapseIdentifier.init(rawValue:))
-        guard isNull(first + 7) || type != nil, isNull(first + 9) || collapseID != nil else { return nil }
-        return Notification(
-            id: id, topic: topic, pushType: type?.pushType, priority: priority,
-            expiration: integer(first + 5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
-            collapseID: collapseID, activity: type?.activity,
-            payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
+        Notification(
+            stored: bytes(first + 3).flatMap(NotificationID.init(column:)), priority: integer(first + 4),
+            expiration: integer(first + 5), contents: integer(first + 6), pushType: text(first + 7),
+            topic: text(first + 8), collapseID: text(first + 9), payload: bytes(first + 10))
     }
 }

@@ -2,6 +2,7 @@ import Delivery
 import Notifications
 import PostgresClient
 import PostgresSupport
+import Storage
 
 // How the service's values are represented in PostgreSQL's columns.
 
@@ -61,7 +62,36 @@ extension Array where Element == Destination {
     var values: [PostgresValue] { columns.values }
 }
 
+extension PostgresRows {
+    /// What a statement found of each item of its array, in the order of the items: the first column has their places (WITH
+    /// ORDINALITY). Nil for an item without a row.
+    /// - Parameter what: names the rows if one of them cannot be read.
+    func found<Item, Value>(
+        of items: [Item],
+        _ what: String,
+        _ read: (PostgresRow, Item) -> Value?,
+    ) throws(StoreError) -> [Value?] {
+        var found = [Value?](repeating: nil, count: items.count)
+        for row in map(\.self) {
+            guard let place = row.place(in: items), let value = read(row, items[place]) else {
+                throw PostgresError.damaged(what).storeError
+            }
+            found[place] = value
+        }
+        return found
+    }
+}
+
 extension PostgresRow {
+    /// The item of a statement's array that the row belongs to; nil if there is none.
+    func item<Item>(of items: [Item]) -> Item? { place(in: items).map { items[$0] } }
+
+    /// The first column has the place in the statement's array, from 1 on (WITH ORDINALITY).
+    fileprivate func place(in items: [some Any]) -> Int? {
+        guard let place = integer(0), place > 0, place <= items.count else { return nil }
+        return Int(clamping: place) - 1  // fits: at least 1
+    }
+
     /// Reads a destination from the columns device, environment and app, which begin at this column.
     func destination(_ column: Int) -> Destination? {
         guard let device = integer(column), let environment = integer(column + 1).flatMap(Environment.init(column:)),

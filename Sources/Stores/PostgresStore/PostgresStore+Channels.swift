@@ -9,9 +9,7 @@ import Synchronization
 // broadcast, and last the number of the change. PostgresStore+Subscriptions.swift has the subscriptions.
 extension PostgresStore: Channels {
     package func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {
-        var results: [Result<Void, StoreError>] = []
-        for channel in channels { results.append(await create(channel, limit: limit)) }
-        return results
+        await each(channels) { await self.create($0, limit: limit) }
     }
 
     private func create(_ channel: BroadcastChannel, limit: Int) async -> Result<Void, StoreError> {
@@ -59,15 +57,7 @@ extension PostgresStore: Channels {
             JOIN carillon.channel AS c
                 ON c.app = item.app AND c.environment = item.environment AND c.id = item.id
             """, keys.values)
-        var found = [BroadcastChannel?](repeating: nil, count: keys.count)
-        for index in 0..<rows.count {
-            let place = Int(clamping: (rows[index].integer(0) ?? 0) - 1)  // fits: an ordinal that the statement made
-            guard keys.indices.contains(place), let channel = rows[index].channel(keys[place], policy: 1) else {
-                throw PostgresError.damaged("a channel").storeError
-            }
-            found[place] = channel
-        }
-        return found
+        return try rows.found(of: keys, "a channel") { row, key in row.channel(key, policy: 1) }
     }
 
     package func channels(
@@ -89,9 +79,7 @@ extension PostgresStore: Channels {
     }
 
     package func remove(_ keys: [ChannelKey]) async -> [Result<Bool, StoreError>] {
-        var results: [Result<Bool, StoreError>] = []
-        for key in keys { results.append(await remove(key)) }
-        return results
+        await each(keys) { await self.remove($0) }
     }
 
     /// Removes a channel. A row without a payload takes the place of its broadcast. It tells the other nodes that the
@@ -127,8 +115,7 @@ extension PostgresStore: Channels {
 
     package func store(_ broadcasts: [BroadcastEntry]) async -> [Result<BroadcastVersion, StoreError>] {
         let now = ContinuousClock.now
-        var results: [Result<BroadcastVersion, StoreError>] = []
-        for entry in broadcasts {
+        return await each(broadcasts) { entry in
             let accepted = entry.waited.map { now - $0 }
             let (moment, changes) = clock.withLock { clock in (accepted.flatMap(clock.latest(at:)), clock.changes) }
             var result = await store(entry, acceptedAt: moment)
@@ -136,9 +123,8 @@ extension PostgresStore: Channels {
             if result == .failure(.overtaken), clock.withLock(\.changes) != changes {
                 result = await store(entry, acceptedAt: clock.withLock { clock in accepted.flatMap(clock.latest(at:)) })
             }
-            results.append(result)
+            return result
         }
-        return results
     }
 
     /// Stores a broadcast, unless the channel keeps another one that was stored later than this one was accepted. Versions are
@@ -204,15 +190,17 @@ extension PostgresStore: Channels {
                 ON b.app = item.app AND b.environment = item.environment AND b.channel = item.id
             WHERE b.payload IS NOT NULL
             """, keys.values)
-        var found = [StoredBroadcast?](repeating: nil, count: keys.count)
-        for index in 0..<rows.count {
-            let place = Int(clamping: (rows[index].integer(0) ?? 0) - 1)  // fits: an ordinal that the statement made
-            guard keys.indices.contains(place), let stored = rows[index].broadcast(of: keys[place]) else {
-                throw PostgresError.damaged("a broadcast").storeError
-            }
-            found[place] = stored
-        }
-        return found
+        return try rows.found(of: keys, "a broadcast") { row, key in row.broadcast(of: key) }
+    }
+
+    /// Carries out one transaction for each item.
+    func each<Item, Value>(
+        _ items: [Item],
+        _ body: (Item) async -> Result<Value, StoreError>,
+    ) async -> [Result<Value, StoreError>] {
+        var results: [Result<Value, StoreError>] = []
+        for item in items { results.append(await body(item)) }
+        return results
     }
 
     static func result<Value>(

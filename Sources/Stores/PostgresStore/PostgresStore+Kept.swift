@@ -20,77 +20,14 @@ extension PostgresStore {
 
     // MARK: Storing
 
-    /// Stores entries behind those that are there, in one transaction. As for other mailboxes, rows that another transaction
-    /// holds are left out of it, and then waited for, but not for long.
-    func storeKept(
-        _ entries: [TimedEntry],
-        on connection: PostgresConnection,
-    ) async -> [Result<MailboxVersion, StoreError>] {
-        // In the order in which all transactions lock rows. Entries of one mailbox keep their order.
-        let order = entries.indices.sorted { left, right in
-            let (one, other) = (entries[left].entry.destination, entries[right].entry.destination)
-            return one.ofApp == other.ofApp ? left < right : Destination.isOrderedInTable(one, other)
-        }
-        var results = [Result<MailboxVersion, StoreError>](
-            repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: entries.count)
-        for (index, result) in zip(order, await writeKept(order.map { entries[$0] }, waits: false, on: connection)) {
-            results[index] = result
-        }
-        let locked = order.filter { results[$0] == .failure(.rowLocked) }
-        guard !locked.isEmpty else { return results }
-        for (index, result) in zip(locked, await writeKept(locked.map { entries[$0] }, waits: true, on: connection)) {
-            results[index] = result
-        }
-        return results
-    }
-
-    private func writeKept(
-        _ entries: [TimedEntry],
-        waits: Bool,
-        on connection: PostgresConnection,
-    ) async -> [Result<MailboxVersion, StoreError>] {
-        let (moments, changes) = clock.withLock { clock in
-            (entries.map { $0.accepted.flatMap(clock.latest(at:)) }, clock.changes)
-        }
-        let rows: PostgresRows
-        do throws(StoreError) {
-            let statements = [
-                keeping(entries, moments, waits: waits), announcing(Array(Set(entries.map(\.entry.destination.ofApp)))),
-            ]
-            let answers = try await executeMeasured((waits ? [Self.lockTimeout] : []) + statements, on: connection)
-            rows = answers[answers.count - 2]
-            recordWhereabouts(answers[answers.count - 1])
-            confirmationError.withLock { $0 = nil }
-        } catch {
-            if error == .postgresDiskFull { lastDiskFull.withLock { $0 = .now } }
-            if error.code == .unknown { confirmationError.withLock { $0 = error } }
-            return entries.map { _ in .failure(error) }
-        }
-        var results = await readKept(rows, of: entries)
-        // The clock was set, so what was measured before was wrong when it said that these came late.
-        let doubtful = results.indices.filter { results[$0] == .failure(.overtaken) && moments[$0] != nil }
-        if !doubtful.isEmpty, clock.withLock(\.changes) != changes {
-            let again = await writeKept(doubtful.map { entries[$0] }, waits: waits, on: connection)
-            for (index, result) in zip(doubtful, again) { results[index] = result }
-        }
-        return results
-    }
-
-    private func keeping(
-        _ entries: [TimedEntry],
-        _ moments: [DatabaseClock.Moment?],
-        waits: Bool,
-    ) -> PostgresStatement {
-        let margin = ageMargin
-        let stored = entries.map(\.entry)
-        // What has a time of acceptance is not compared by its age, which has a large margin.
-        let ages = zip(stored, moments).map { entry, moment in
-            moment == nil ? entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) } : nil
-        }
+    /// The statement that stores entries behind those that are there. As for other mailboxes, rows that another transaction
+    /// holds are left out of it, unless it waits for them.
+    func keeping(_ chains: [EntryChain], waits: Bool) -> PostgresStatement {
+        let stored = chains.map(\.last.entry)
+        let destinations = stored.map(\.destination)
         let columns =
-            stored.map(\.destination).columns + MailboxColumns.columns(of: stored) + [
-                BoundColumn("age", .integers(ages)), BoundColumn("accepted", .integers(moments.map { $0?.time })),
-                stored.map(\.destination).queueColumn,
+            destinations.columns + MailboxColumns.columns(of: stored) + chains.timeColumns(margin: ageMargin) + [
+                destinations.queueColumn,
                 BoundColumn("bytes", .integers(stored.map { Int64(clamping: $0.notification.countedBytes) })),
             ]
         let next = columns.count + 1
@@ -104,46 +41,31 @@ extension PostgresStore {
                 .integer(Int64(clamping: MailboxBound.maximumBytes)),
                 .integer(Int64(clamping: MailboxBound.subscription.count)),
                 .integer(Int64(clamping: MailboxBound.subscription.bytes)),
-                .integer(moments.lazy.compactMap(\.self).first?.server), .bool(waits),
+                .integer(chains.server), .bool(waits),
             ])
     }
 
-    private func readKept(
-        _ rows: PostgresRows,
-        of entries: [TimedEntry],
-    ) async -> [Result<MailboxVersion, StoreError>] {
-        var results = [Result<MailboxVersion, StoreError>?](repeating: nil, count: entries.count)
+    /// Reads the answer to ``keeping(_:waits:)``, and records what had to go. The answer has no row for an entry whose destination
+    /// has none in the table, or whose row another transaction holds.
+    func readKept(_ rows: PostgresRows, of chains: [EntryChain]) -> StoringOutcomes {
+        var outcomes: StoringOutcomes = [:]
         var ended: [EndedNotification] = []
         for row in rows.map(\.self) {
-            guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), entries.indices.contains(place) else {
+            guard let chain = row.item(of: chains) else { continue }
+            let entry = chain.last.entry
+            guard row.integer(1) != 0 else {
+                outcomes[chain.last.position] = outcome(of: row, from: 2) { MailboxVersion(kept: $0) }
                 continue
             }
-            let entry = entries[place].entry
-            guard row.integer(1) == 0 else {
-                let step = row.integer(1) == 1 ? DeliveryStep.coalesced(into: entry.notification.id) : .dropped
-                guard let id = row.bytes(5).flatMap(NotificationID.init(column:)), id != entry.notification.id else {
-                    continue
-                }
-                ended.append(
-                    EndedNotification(id: id, destination: entry.destination, topic: row.text(6) ?? "", step: step))
+            guard let id = row.bytes(5).flatMap(NotificationID.init(column:)), id != entry.notification.id else {
                 continue
             }
-            results[place] =
-                if row.bool(2) != true {
-                    .failure(.ended(at: row.moment(3) ?? journal.now))
-                } else if let version = row.integer(4).flatMap(UInt64.init(exactly:)) {
-                    .success(MailboxVersion(kept: version))
-                } else {
-                    .failure(.overtaken)
-                }
+            let step = row.integer(1) == 1 ? DeliveryStep.coalesced(into: entry.notification.id) : .dropped
+            ended.append(
+                EndedNotification(id: id, destination: entry.destination, topic: row.text(6) ?? "", step: step))
         }
         journal.record(ended)
-        let missing = Set(zip(entries, results).filter { $1 == nil }.map(\.0.entry.destination))
-        let failures = await failures(of: Array(missing))
-        return zip(entries, results).map { entry, result in
-            result ?? failures[entry.entry.destination]
-                ?? .failure(StoreError(.unknown, "PostgreSQL did not answer."))
-        }
+        return outcomes
     }
 
     // MARK: Removing
@@ -215,8 +137,7 @@ extension PostgresStore {
                     RETURNING item.place
                     """, values),
             ], on: connection)
-        let places = answers.last?.map { $0.integer(0).map { Int(clamping: $0 - 1) } } ?? []
-        return Set(places.compactMap(\.self).filter(ordered.indices.contains).map { ordered[$0] })
+        return Set(answers.last?.map { $0.item(of: ordered) }.compactMap(\.self) ?? [])
     }
 
     /// Removes what has expired. It waits for no lock.
@@ -353,12 +274,12 @@ extension PostgresStore {
                 destinations.values + [.integer(Int64(clamping: MailboxBound.pageCount))]))
         var found: [Destination: [StoredMailboxEntry]] = [:]
         for row in rows.map(\.self) {
-            guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), destinations.indices.contains(place),
+            guard let destination = row.item(of: destinations),
                 let queue = row.integer(1).flatMap(UInt32.init(exactly:)),
-                var stored = row.mailboxEntry(of: destinations[place].deviceKey, from: 2, queue: queue)
+                var stored = row.mailboxEntry(of: destination.deviceKey, from: 2, queue: queue)
             else { throw PostgresError.damaged("a mailbox").storeError }
             stored.version = MailboxVersion(kept: stored.version.rawValue)
-            found[destinations[place], default: []].append(stored)
+            found[destination, default: []].append(stored)
         }
         return found
     }

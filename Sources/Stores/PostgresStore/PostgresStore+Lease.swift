@@ -221,7 +221,7 @@ extension PostgresStore {
             (lease.refusal, lease.renewed) = (refusal, now)
             if isNewTerm { lease.term += 1 }
         }
-        pulse.withLock { $0.renewed(at: now) }
+        stopDetector.withLock { $0.renewed(at: now) }
         confirmationError.withLock { $0 = nil }
     }
 

@@ -18,7 +18,8 @@ extension PostgresStore: Mailboxes {
 
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         let now = ContinuousClock.now
-        return await divided(entries.map { TimedEntry($0, at: now) }, by: \.entry.destination.deviceKey) {
+        let items = entries.enumerated().map { TimedEntry($1, at: TimedEntry.Position($0), now: now) }
+        return await divided(items, by: \.entry.destination.deviceKey) {
             connection, part in
             await self.store(part, on: connection)
         }
@@ -33,13 +34,7 @@ extension PostgresStore: Mailboxes {
     }
 
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
-        var page = try await page(of: device, after: nil)
-        var entries = page.entries
-        while let last = page.last {
-            page = try await self.page(of: device, after: last)
-            entries += page.entries.filter(\.version.isKept)
-        }
-        return entries
+        try await entriesOfAllPages(of: device)
     }
 
     /// Reads the mailboxes of a device that keep only the newest, after waiting for the transactions that are storing something for it. Such a
@@ -90,19 +85,18 @@ extension PostgresStore: Mailboxes {
         } catch {
             return destinations.map { _ in .failure(error) }
         }
-        var results = destinations.map { Result<[StoredMailboxEntry], StoreError>.success(kept[$0] ?? []) }
-        for index in 0..<rows.count {
-            let row = rows[index]
-            // fits: an ordinal that the statement made
-            guard let place = row.integer(0).map({ Int($0) - 1 }), destinations.indices.contains(place) else {
-                continue
-            }
-            let device = destinations[place].deviceKey
-            results[place] =
-                row.mailboxEntry(of: device, from: 1).map { .success([$0] + (kept[destinations[place]] ?? [])) }
+        var newest: [Destination: Result<StoredMailboxEntry, StoreError>] = [:]
+        for row in rows.map(\.self) {
+            guard let destination = row.item(of: destinations) else { continue }
+            let device = destination.deviceKey
+            newest[destination] =
+                row.mailboxEntry(of: device, from: 1).map { .success($0) }
                 ?? .failure(PostgresError.damaged("a mailbox of device \(device.device)").storeError)
         }
-        return results
+        return destinations.map { destination in
+            let others = kept[destination] ?? []
+            return newest[destination]?.map { [$0] + others } ?? .success(others)
+        }
     }
 
     private static let contentsSQL = """

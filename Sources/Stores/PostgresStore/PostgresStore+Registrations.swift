@@ -20,14 +20,7 @@ extension PostgresStore: Registrations {
             JOIN carillon.destination AS d
                 ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
             """, destinations.values)
-        var found = [Registration?](repeating: nil, count: destinations.count)
-        for index in 0..<rows.count {
-            // fits: an ordinal that the statement made
-            guard let place = rows[index].integer(0), found.indices.contains(Int(place) - 1),
-                let registration = rows[index].registration(1)
-            else { throw PostgresError.damaged("a registration").storeError }
-            found[Int(place) - 1] = registration  // fits: an ordinal that the statement made
-        }
+        let found = try rows.found(of: destinations, "a registration") { row, _ in row.registration(1) }
         for (index, destination) in destinations.enumerated() {
             recentRegistrations.end(lookUps[index], destination, found[index])
         }

@@ -7,62 +7,67 @@ import Synchronization
 
 // Stores notifications in mailboxes: one transaction for a batch.
 extension PostgresStore {
-    /// Stores entries in one transaction. Rows that another transaction holds are left out of it, and then waited for, but
-    /// not for long: usually another node's transaction ends within milliseconds, and the rest of the batch must not wait
-    /// for one that does not.
+    /// Stores entries, those of mailboxes that keep more in another transaction than the rest. Rows that another transaction
+    /// holds are left out of it, and then waited for, but not for long: usually another node's transaction ends within
+    /// milliseconds, and the rest of the batch must not wait for one that does not.
     func store(
         _ entries: [TimedEntry],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
         let keeping = current.keeping
-        func keepsMore(_ destination: Destination) -> Bool {
-            destination.isSubscription || !keeping.isEmpty && keeping[destination.app] != nil
+        func keepsMore(_ item: TimedEntry) -> Bool {
+            let destination = item.entry.destination
+            return destination.isSubscription || !keeping.isEmpty && keeping[destination.app] != nil
         }
-        let kept = entries.indices.filter { keepsMore(entries[$0].entry.destination) }
-        guard !keeping.isEmpty || !kept.isEmpty else { return await storeNewest(entries, on: connection) }
-        noteKept()
-        // Each kind in its order.
-        let others = entries.indices.filter { !keepsMore(entries[$0].entry.destination) }
-        var results = [Result<MailboxVersion, StoreError>](
-            repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: entries.count)
-        if !others.isEmpty {
-            let stored = await storeNewest(others.map { entries[$0] }, on: connection)
-            for (index, result) in zip(others, stored) { results[index] = result }
+        let kept = entries.filter(keepsMore)
+        if !keeping.isEmpty || !kept.isEmpty { noteKept() }
+        let others = kept.isEmpty ? entries : entries.filter { !keepsMore($0) }
+        var outcomes = await store(EntryChain.chains(of: others), keepsMore: false, on: connection)
+        outcomes.merge(await store(EntryChain.singles(of: kept), keepsMore: true, on: connection)) { $1 }
+        return entries.map {
+            outcomes[$0.position] ?? .failure(StoreError(.unknown, "PostgreSQL did not answer."))
         }
-        if !kept.isEmpty {
-            let stored = await storeKept(kept.map { entries[$0] }, on: connection)
-            for (index, result) in zip(kept, stored) { results[index] = result }
-        }
-        return results
     }
 
-    private func storeNewest(
-        _ entries: [TimedEntry],
+    private func store(
+        _ chains: [EntryChain],
+        keepsMore: Bool,
         on connection: PostgresConnection,
-    ) async -> [Result<MailboxVersion, StoreError>] {
-        let chains = EntryChain.chains(of: entries)
-        var outcomes = await write(chains, waits: false, on: connection)
-        let locked = chains.filter { outcomes[$0.destination] == .failure(.rowLocked) }
-        if !locked.isEmpty { outcomes.merge(await write(locked, waits: true, on: connection)) { $1 } }
-        return EntryChain.results(of: entries, chains, outcomes)
+    ) async -> StoringOutcomes {
+        guard !chains.isEmpty else { return [:] }
+        var outcomes = await write(chains, keepsMore: keepsMore, waits: false, on: connection)
+        let locked = chains.filter { outcomes[$0.last.position] == .failure(.rowLocked) }
+        if !locked.isEmpty {
+            outcomes.merge(await write(locked, keepsMore: keepsMore, waits: true, on: connection)) { $1 }
+        }
+        for chain in chains {
+            if let outcome = outcomes[chain.last.position] { outcomes.merge(chain.outcomes(outcome)) { $1 } }
+        }
+        return outcomes
     }
 
     /// How long a batch waits for rows that another transaction holds. Longer than a transaction takes that does not wait
     /// itself.
-    static let lockTimeout = PostgresStatement("SELECT set_config('lock_timeout', '100ms', true)")
+    private static let lockTimeout = PostgresStatement("SELECT set_config('lock_timeout', '100ms', true)")
 
     /// Writes the last entry of each chain.
     /// - Parameter waits: whether to wait for rows that another transaction holds.
-    /// - Returns: For each destination, the version of the last entry, or why nothing was stored.
+    /// - Returns: what became of the last entry of each chain.
     private func write(
-        _ chains: [EntryChain],
+        _ unmeasured: [EntryChain],
+        keepsMore: Bool,
         waits: Bool,
         on connection: PostgresConnection,
-    ) async -> [Destination: Result<MailboxVersion, StoreError>] {
-        let storing = storing(chains, waits: waits)
+    ) async -> StoringOutcomes {
+        let (chains, changes) = clock.withLock { clock in
+            (unmeasured.map { $0.measured(by: clock) }, clock.changes)
+        }
         let rows: PostgresRows
         do throws(StoreError) {
-            let statements = [storing.statement, announcing(chains.map(\.destination))]
+            let statements = [
+                keepsMore ? keeping(chains, waits: waits) : storing(chains, waits: waits),
+                announcing(keepsMore ? Array(Set(chains.map(\.destination.ofApp))) : chains.map(\.destination)),
+            ]
             let answers = try await executeMeasured((waits ? [Self.lockTimeout] : []) + statements, on: connection)
             rows = answers[answers.count - 2]
             recordWhereabouts(answers[answers.count - 1])
@@ -70,51 +75,50 @@ extension PostgresStore {
         } catch {
             if error == .postgresDiskFull { lastDiskFull.withLock { $0 = .now } }
             if error.code == .unknown { confirmationError.withLock { $0 = error } }
-            return Dictionary(uniqueKeysWithValues: chains.map { ($0.destination, .failure(error)) })
+            return Dictionary(uniqueKeysWithValues: chains.map { ($0.last.position, .failure(error)) })
         }
-        var outcomes = readOutcomes(rows, of: chains)
-        let missing = chains.map(\.destination).filter { outcomes[$0] == nil }
-        outcomes.merge(await failures(of: missing)) { $1 }
+        var outcomes = keepsMore ? readKept(rows, of: chains) : readNewest(rows, of: chains)
+        let missing = chains.filter { outcomes[$0.last.position] == nil }
+        let failures = await failures(of: Array(Set(missing.map(\.destination))))
+        for chain in missing { outcomes[chain.last.position] = failures[chain.destination] }
         // The clock was set, so what was measured before was wrong when it said that these came late.
-        let doubtful = chains.filter {
-            outcomes[$0.destination] == .failure(.overtaken) && storing.timed.contains($0.destination)
-        }
-        if !doubtful.isEmpty, clock.withLock(\.changes) != storing.changes {
-            outcomes.merge(await write(doubtful, waits: waits, on: connection)) { $1 }
+        let doubtful = chains.filter { $0.moment != nil && outcomes[$0.last.position] == .failure(.overtaken) }
+        if !doubtful.isEmpty, clock.withLock(\.changes) != changes {
+            outcomes.merge(await write(doubtful, keepsMore: keepsMore, waits: waits, on: connection)) { $1 }
         }
         return outcomes
     }
 
     /// Reads the answer to ``storing(_:waits:)``, and records what was replaced. The answer has no row for a destination that
     /// has none in the table, or whose row another transaction holds.
-    private func readOutcomes(
-        _ rows: PostgresRows,
-        of chains: [EntryChain],
-    ) -> [Destination: Result<MailboxVersion, StoreError>] {
-        var outcomes: [Destination: Result<MailboxVersion, StoreError>] = [:]
+    private func readNewest(_ rows: PostgresRows, of chains: [EntryChain]) -> StoringOutcomes {
+        var outcomes: StoringOutcomes = [:]
         var ended: [EndedNotification] = []
         for row in rows.map(\.self) {
-            guard let place = row.integer(0).map({ Int(clamping: $0 - 1) }), chains.indices.contains(place) else {
-                continue
-            }
-            let chain = chains[place]
-            outcomes[chain.destination] =
-                if row.bool(1) != true {
-                    .failure(.ended(at: row.moment(2) ?? journal.now))
-                } else if let version = row.integer(3).flatMap(UInt64.init(exactly:)) {
-                    .success(MailboxVersion(rawValue: version))
-                } else {
-                    .failure(.overtaken)
-                }
-            if case .success = outcomes[chain.destination] { ended += chain.replaced(row) }
+            guard let chain = row.item(of: chains) else { continue }
+            let outcome = outcome(of: row, from: 1) { MailboxVersion(rawValue: $0) }
+            outcomes[chain.last.position] = outcome
+            if case .success = outcome { ended += chain.replaced(row) }
         }
         journal.record(ended)
         return outcomes
     }
 
+    /// What became of an entry, from a row with whether its registration is active, when it changed, and the entry's version; that is
+    /// NULL if it was overtaken.
+    func outcome(
+        of row: PostgresRow,
+        from first: Int,
+        _ version: (UInt64) -> MailboxVersion,
+    ) -> Result<MailboxVersion, StoreError> {
+        guard row.bool(first) == true else { return .failure(.ended(at: row.moment(first + 1) ?? journal.now)) }
+        guard let number = row.integer(first + 2).flatMap(UInt64.init(exactly:)) else { return .failure(.overtaken) }
+        return .success(version(number))
+    }
+
     /// Returns why nothing was stored for destinations that the statement did not return: they have no row, or another
     /// transaction holds it.
-    func failures(of missing: [Destination]) async -> [Destination: Result<MailboxVersion, StoreError>] {
+    private func failures(of missing: [Destination]) async -> [Destination: Result<MailboxVersion, StoreError>] {
         guard !missing.isEmpty else { return [:] }
         let found: [Registration?]
         do throws(StoreError) {
@@ -145,45 +149,23 @@ extension PostgresStore {
     /// Nothing here joins two lists of the batch. PostgreSQL does not know how long an array is when it plans a prepared
     /// statement, and would compare each row of the one list with each row of the other.
     /// - Parameter waits: whether to wait for rows that another transaction holds.
-    /// - Returns: Also the destinations whose entries have a time of acceptance in it, and ``DatabaseClock/changes``.
-    private func storing(
-        _ chains: [EntryChain],
-        waits: Bool,
-    ) -> (statement: PostgresStatement, timed: Set<Destination>, changes: Int) {
-        let (moments, changes) = clock.withLock { clock in
-            (chains.map { $0.last.accepted.flatMap(clock.latest(at:)) }, clock.changes)
-        }
-        let statement = PostgresStatement(
+    private func storing(_ chains: [EntryChain], waits: Bool) -> PostgresStatement {
+        PostgresStatement(
             assembled: waits ? Self.waitingSQL : Self.skippingSQL,
-            Self.columns(of: chains, moments, margin: ageMargin).values + [
-                .integer(moments.lazy.compactMap(\.self).first?.server)
-            ])
-        let timed = zip(chains, moments).filter { $1 != nil }.map(\.0.destination)
-        return (statement, Set(timed), changes)
+            Self.columns(of: chains, margin: ageMargin).values + [.integer(chains.server)])
     }
 
-    private static func columns(
-        of chains: [EntryChain],
-        _ moments: [DatabaseClock.Moment?],
-        margin: Duration,
-    ) -> [BoundColumn] {
-        let entries = chains.map(\.last.entry)
-        // What has a time of acceptance is not compared by its age, which has a large margin.
-        let ages = zip(entries, moments).map { entry, moment in
-            moment == nil ? entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) } : nil
-        }
-        return entries.map(\.destination).columns + MailboxColumns.columns(of: entries) + [
-            BoundColumn("count", .integers(chains.map { Int64(clamping: $0.entries.count) })),
-            BoundColumn("age", .integers(ages)),
-            BoundColumn("accepted", .integers(moments.map { $0?.time })),
-        ]
+    private static func columns(of chains: [EntryChain], margin: Duration) -> [BoundColumn] {
+        chains.map(\.destination).columns + MailboxColumns.columns(of: chains.map(\.last.entry)) + [
+            BoundColumn("count", .integers(chains.map { Int64(clamping: $0.entries.count) }))
+        ] + chains.timeColumns(margin: margin)
     }
 
     private static let waitingSQL = storingSQL(locking: "FOR NO KEY UPDATE OF d")
     private static let skippingSQL = storingSQL(locking: "FOR NO KEY UPDATE OF d SKIP LOCKED")
 
     private static func storingSQL(locking: String) -> String {
-        let item = columns(of: [], [], margin: .zero)
+        let item = columns(of: [], margin: .zero)
         return """
             WITH held AS (
                 SELECT
@@ -215,10 +197,22 @@ extension PostgresStore {
             """
     }
 
-    /// The largest difference between the clocks of two machines that are PostgreSQL's primary one after the other. A
-    /// node does not start if its own clock and PostgreSQL's differ by more.
-    static let maximumClockDifference = Duration.seconds(10)
-
     /// By how much the age of an entry is increased: the clocks may differ, and the entry becomes older on its way.
-    var ageMargin: Duration { Self.maximumClockDifference + configuration.limits.timeLimit }
+    var ageMargin: Duration { PostgresServerCheck.maximumClockDifference + configuration.limits.timeLimit }
+}
+
+extension [EntryChain] {
+    /// The columns `age` and `accepted`. What has a time of acceptance is not compared by its age, which has a large margin.
+    func timeColumns(margin: Duration) -> [BoundColumn] {
+        let ages = map { chain in
+            chain.moment == nil
+                ? chain.last.entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) } : nil
+        }
+        return [
+            BoundColumn("age", .integers(ages)), BoundColumn("accepted", .integers(map { $0.moment?.time })),
+        ]
+    }
+
+    /// The server by whose clock the times of acceptance are; nil if there is none.
+    var server: Int64? { lazy.compactMap(\.moment).first?.server }
 }

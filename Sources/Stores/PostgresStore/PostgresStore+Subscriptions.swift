@@ -24,11 +24,7 @@ extension PostgresStore {
     ) async -> Result<Void, StoreError> {
         let destination = subscription.destination
         let statements = [
-            PostgresStatement(
-                """
-                SELECT active, changed FROM carillon.destination
-                WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
-                """, destination.values),
+            Self.locking(destination, reading: "active, changed"),
             PostgresStatement(
                 """
                 INSERT INTO carillon.subscription (device, environment, app, channel)
@@ -62,11 +58,7 @@ extension PostgresStore {
     package func unsubscribe(_ subscriptions: [Subscription]) async -> [Result<Void, StoreError>] {
         await each(subscriptions) { subscription in
             let statements = [
-                PostgresStatement(
-                    """
-                    SELECT 1 FROM carillon.destination
-                    WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
-                    """, subscription.destination.values),
+                Self.locking(subscription.destination),
                 PostgresStatement(
                     """
                     DELETE FROM carillon.subscription
@@ -210,16 +202,6 @@ extension PostgresStore {
             """, true
         ),
     ]
-
-    /// Carries out one transaction for each item.
-    private func each(
-        _ items: [Subscription],
-        _ body: (Subscription) async -> Result<Void, StoreError>,
-    ) async -> [Result<Void, StoreError>] {
-        var results: [Result<Void, StoreError>] = []
-        for item in items { results.append(await body(item)) }
-        return results
-    }
 }
 
 extension Subscription {

@@ -25,11 +25,7 @@ extension PostgresStore {
         let app = subscription.destination.ofApp
         let name = PostgresValue.bytes(Array(subscription.name.utf8))
         let statements = [
-            PostgresStatement(
-                """
-                SELECT active, changed FROM carillon.destination
-                WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
-                """, app.values),
+            Self.locking(app, reading: "active, changed"),
             PostgresStatement(
                 """
                 INSERT INTO carillon.web_push_subscription (
@@ -68,7 +64,7 @@ extension PostgresStore {
         let values = app.values + [.bytes(Array(name.utf8))]
         let answers = try await executePromptly(
             [
-                Self.lockingApp(app),
+                Self.locking(app),
                 PostgresStatement(
                     assembled: Self.selecting("s.device = $1 AND s.environment = $2 AND s.app = $3 AND s.name = $4"),
                     values),
@@ -94,7 +90,7 @@ extension PostgresStore {
     ) async throws(StoreError) -> MailboxVersion? {
         let answers = try await executePromptly(
             [
-                Self.lockingApp(destination),
+                Self.locking(destination),
                 PostgresStatement(
                     """
                     DELETE FROM carillon.kept
@@ -112,12 +108,13 @@ extension PostgresStore {
         return MailboxVersion(kept: version)
     }
 
-    private static func lockingApp(_ destination: Destination) -> PostgresStatement {
+    /// Locks a registration, as whoever changes what depends on it does.
+    static func locking(_ destination: Destination, reading columns: StaticString = "1") -> PostgresStatement {
         PostgresStatement(
-            """
-            SELECT 1 FROM carillon.destination
-            WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
-            """, destination.values)
+            assembled: """
+                SELECT \(columns) FROM carillon.destination
+                WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
+                """, destination.values)
     }
 
     // MARK: Rows

@@ -48,7 +48,7 @@ package final class PostgresStore: Sendable {
     /// The clock of the server that is the primary.
     let clock: Mutex<DatabaseClock>
     /// Notices that the process was stopped.
-    let pulse = Mutex(Pulse(at: .now))
+    let stopDetector = Mutex(StopDetector(at: .now))
     /// Whether a mailbox may hold more than one notification: see ``mayHaveKept``.
     let hasKept = Atomic(false)
     let isClosed = Atomic(false)
@@ -77,7 +77,7 @@ package final class PostgresStore: Sendable {
         /// How long after the last successful reading the accounts count as out of date.
         package var maximumSilence = AccountsLimits.maximumSilence
         /// How many entries a feedback list may hold; beyond it, the oldest are removed.
-        package var maximumFeedbackEntries: Int64 = 1_000_000
+        package var maximumFeedbackEntries = FeedbackList.maximumEntries
         package var limits = PostgresLimits()
 
         package init(location: PostgresLocation, storeKey: StoreKey, node: PostgresNode) {
@@ -111,7 +111,7 @@ package final class PostgresStore: Sendable {
                 journal: MailboxJournal(log: log, clock: clock))
             if try await hasKept(on: first) { store.noteKept() }
             store.startPolling()
-            store.startPulse()
+            store.startStopDetector()
             return store
         } catch {
             await first.close()

@@ -153,16 +153,10 @@ extension Row {
 
     /// Reads a stored broadcast; nil if this store did not write the row.
     fileprivate func broadcast(of key: ChannelKey) -> StoredBroadcast? {
-        guard let version = UInt64(exactly: integer(0)), let id = NotificationID(column: blob(2)),
-            let priority = UInt8(exactly: integer(3)).flatMap(Priority.init(rawValue:)),
-            let contents = UInt8(exactly: integer(5))
-        else { return nil }
-        let pushType = hasNull(atIndex: 6) ? nil : PushType(stored: text(6))
-        guard hasNull(atIndex: 6) || pushType != nil else { return nil }
         let notification = Notification(
-            id: id, topic: text(7), pushType: pushType, priority: priority,
-            expiration: hasNull(atIndex: 4) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(4))),
-            payload: Payload(stored: Array(blob(8)), contents: Payload.Contents(rawValue: contents)))
+            stored: NotificationID(column: blob(2)), priority: integer(3), expiration: optionalInteger(4),
+            contents: integer(5), pushType: textUnlessNull(6), topic: text(7), collapseID: nil, payload: Array(blob(8)))
+        guard let version = UInt64(exactly: integer(0)), let notification else { return nil }
         return StoredBroadcast(
             entry: BroadcastEntry(channel: key, notification: notification, expires: Timestamp(column: integer(1))),
             version: BroadcastVersion(rawValue: version))

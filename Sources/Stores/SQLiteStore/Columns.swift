@@ -1,8 +1,9 @@
 import Delivery
-import Foundation
 import GRDB
 import Notifications
 import SQLiteSupport
+
+import struct Foundation.Data
 
 // Converts the values of this store to SQLite's columns and back.
 
@@ -27,4 +28,15 @@ extension DeviceKey {
 extension Destination {
     /// The values of the columns `environment`, `device` and `app`.
     var arguments: StatementArguments { [environment.column, device.column, app.rawValue] }
+}
+
+extension Notification {
+    /// The values of the columns `id`, `priority`, `expiration`, `contents`, `push_type`, `topic`, `collapse_id` and `payload`.
+    var arguments: StatementArguments {
+        [
+            id.column, priority.rawValue, expiration.seconds.map { Int64(bitPattern: $0) },
+            Int64(payload.contents.rawValue), StoredPushType(self).text, Data(topic.utf8),  // fits: a byte
+            (collapseID?.rawValue.utf8).map { Data($0) }, Data(payload.json),
+        ]
+    }
 }

@@ -194,19 +194,14 @@ extension KeptWriting {
 
 extension KeptWriting {
     static func insert(_ entry: MailboxEntry, number: UInt64, in database: Database) throws(SQLiteFailure) {
-        let notification = entry.notification
         try database.run(
             """
             INSERT INTO kept (environment, device, app, queue, \(columns), bytes)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?)
             """,
             entry.destination.place + [
-                Int64(clamping: number), entry.expires.column, notification.id.column,
-                notification.priority.rawValue, notification.expiration.seconds.map { Int64(bitPattern: $0) },
-                Int64(clamping: notification.payload.contents.rawValue), StoredPushType(notification).text,
-                Data(notification.topic.utf8), (notification.collapseID?.rawValue.utf8).map { Data($0) },
-                Data(notification.payload.json), notification.countedBytes,
-            ])
+                Int64(clamping: number), entry.expires.column,
+            ] + entry.notification.arguments + [entry.notification.countedBytes])
     }
 
     /// Removes a notification that is not in the other table under this version.

@@ -200,11 +200,6 @@ extension SQLiteStore: Channels {
             committed(results)
             return results
         }
-        switch outcome {
-        case .success(let results):
-            return results + Array(repeating: .failure(.busy), count: items.count - results.count)
-        case .failure(let error):
-            return Array(repeating: .failure(error), count: items.count)
-        }
+        return Self.results(outcome, of: items.count)
     }
 }

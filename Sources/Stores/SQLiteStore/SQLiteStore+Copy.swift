@@ -183,7 +183,7 @@ extension SQLiteStore: CopyableStore {
     }
 
     private static func insert(_ mailbox: StoredMailboxEntry, in database: Database) throws(SQLiteFailure) {
-        let (entry, notification) = (mailbox.entry, mailbox.entry.notification)
+        let entry = mailbox.entry
         try database.run(
             """
             INSERT INTO mailbox (
@@ -192,12 +192,8 @@ extension SQLiteStore: CopyableStore {
             ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?)
             """,
             entry.destination.arguments + [
-                Int64(clamping: mailbox.version.rawValue), entry.expires.column, notification.id.column,
-                notification.priority.rawValue, notification.expiration.seconds.map { Int64(bitPattern: $0) },
-                Int64(notification.payload.contents.rawValue), StoredPushType(notification).text,  // fits: a byte
-                Data(notification.topic.utf8), (notification.collapseID?.rawValue.utf8).map { Data($0) },
-                Data(notification.payload.json),
-            ])
+                Int64(clamping: mailbox.version.rawValue), entry.expires.column,
+            ] + entry.notification.arguments)
     }
 
     /// The entries get new numbers, in the same order: the numbers of all lists are counted together here.

@@ -7,11 +7,6 @@ package import Storage
 import struct Foundation.Data
 
 extension SQLiteStore: Feedback {
-    /// The largest number of entries in all lists together, about 120 MB on disk. If there are more, the oldest are
-    /// removed. A provider that reads its list once a day loses entries only if more than a million apps are removed
-    /// within that day.
-    static let defaultMaximumFeedbackEntries: Int64 = 1_000_000
-
     package func record(_ entries: [FeedbackEntry]) async throws(StoreError) {
         guard !entries.isEmpty else { return }
         let limit = maximumFeedbackEntries

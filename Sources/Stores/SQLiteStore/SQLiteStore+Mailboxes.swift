@@ -168,13 +168,7 @@ extension SQLiteStore: Mailboxes {
     /// Reads on a separate connection, so that the read neither waits for the writer nor delays it. It begins after
     /// the call, so it sees every write that was answered before the call.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
-        var page = try await page(of: device, after: nil)
-        var entries = page.entries
-        while let last = page.last {
-            page = try await self.page(of: device, after: last)
-            entries += page.entries.filter(\.version.isKept)
-        }
-        return entries
+        try await entriesOfAllPages(of: device)
     }
 
     package func page(
@@ -272,7 +266,7 @@ extension SQLiteStore {
     }
 
     /// The results of all items. Items that were not accepted get the error that there was no room.
-    private static func results<Value>(
+    static func results<Value>(
         _ outcome: Result<[Result<Value, StoreError>], StoreError>,
         of count: Int,
     ) -> [Result<Value, StoreError>] {
@@ -314,27 +308,15 @@ extension Row {
             version: version)
     }
 
-    /// Nil if this store did not write the columns.
+    /// The notification in the columns of a mailbox, of which the first is the app; nil if this store did not write them.
     private func notification(from first: Int) -> Notification? {
-        guard integer(first + 1) >= 0, let id = NotificationID(column: blob(first + 3)),
-            let priority = UInt8(exactly: integer(first + 4)).flatMap(Priority.init(rawValue:)),
-            let contents = UInt8(exactly: integer(first + 6))
-        else { return nil }
-        let type = hasNull(atIndex: first + 7) ? nil : StoredPushType(text(first + 7))
-        let collapseID = hasNull(atIndex: first + 9) ? nil : CollapseIdentifier(rawValue: text(first + 9))
-        guard hasNull(atIndex: first + 7) || type != nil, hasNull(atIndex: first + 9) || collapseID != nil else {
-            return nil
-        }
+        guard integer(first + 1) >= 0 else { return nil }
         return Notification(
-            id: id,
-            topic: text(first + 8),
-            pushType: type?.pushType,
-            priority: priority,
-            expiration: hasNull(atIndex: first + 5)
-                ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(first + 5))),
-            collapseID: collapseID,
-            activity: type?.activity,
-            payload: Payload(stored: Array(blob(first + 10)), contents: Payload.Contents(rawValue: contents)),
-        )
+            stored: NotificationID(column: blob(first + 3)), priority: integer(first + 4),
+            expiration: optionalInteger(first + 5), contents: integer(first + 6), pushType: textUnlessNull(first + 7),
+            topic: text(first + 8), collapseID: textUnlessNull(first + 9), payload: Array(blob(first + 10)))
     }
+
+    /// A damaged column is an empty text, and not NULL.
+    func textUnlessNull(_ column: Int) -> String? { hasNull(atIndex: column) ? nil : text(column) }
 }

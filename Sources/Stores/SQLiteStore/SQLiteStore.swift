@@ -84,7 +84,7 @@ package final class SQLiteStore: Sendable {
         maximumPendingItems: Int,
         acceptsDamage: Bool = false,
         isForCopy: Bool = false,
-        maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
+        maximumFeedbackEntries: Int64 = FeedbackList.maximumEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
         // Opening reads every registration. Do this on a separate thread, because it would block one of the few
@@ -126,7 +126,7 @@ package final class SQLiteStore: Sendable {
                 files: nil,
                 secrets: MemorySecrets(),
                 maximumPendingItems: GroupCommit.defaultMaximumPendingItems,
-                maximumFeedbackEntries: defaultMaximumFeedbackEntries,
+                maximumFeedbackEntries: FeedbackList.maximumEntries,
                 journal: MailboxJournal(log: log, clock: clock),
             )
         } catch {

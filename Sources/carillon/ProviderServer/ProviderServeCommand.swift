@@ -63,7 +63,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
             options.proxy.map { (name: "--proxy", url: $0) }
             ?? environment["CARILLON_PROVIDER_PROXY"].map { (name: "CARILLON_PROVIDER_PROXY", url: $0) }
         settings.proxies = try ProxyRules(variables: environment, setting: setting)
-        try ProviderLimitSetting.read(environment, into: &settings)
+        try ProviderServerLimits.read(environment, into: &settings)
         let supervisor = Supervisor(
             try log.logFormat ?? Self.variable("LOG_FORMAT", environment) ?? .text, environment: environment)
         var logger = Logger(label: "carillon-provider")

@@ -185,6 +185,11 @@ struct ServeCommand: AsyncParsableCommand {
                         "set CARILLON_MANAGEMENT_KEY to a key, or take the one that the service has made: management.key"
                 ])
         }
+        for setting in settings.ignored {
+            logger.warning(
+                "This version no longer has a setting, and ignores it; the next one will refuse it",
+                metadata: ["setting": "\(setting)", "advice": "remove it; docs/settings.md lists all settings"])
+        }
         let service = try await CarillonService.start(settings, logger: logger)
         try await supervisor.run(logger) { [logger] in
             supervisor.ready { await service.visitEventLoops() }

@@ -57,16 +57,37 @@ struct DocumentsTests {
         #expect(try Self.lines("docs/testing.md").contains { $0.hasPrefix("| `{\"\(fault.rawValue)\":") })
     }
 
-    @Test(arguments: LimitSetting.all.map(\.name))
-    func `docs/settings.md has a row for each limit`(_ name: String) throws {
+    /// The numbers and the words are those of the code; the row adds what happens beyond the limit, and how to choose it.
+    @Test(arguments: Settings.limits.map(\.name))
+    func `docs/settings.md says of each limit what the code says, and how to choose it`(_ name: String) throws {
+        let setting = try #require(Settings.limits.first { $0.name == name })
         let rows = try Self.lines("docs/settings.md").filter { $0.hasPrefix("| `limit.\(name)` |") }
-        #expect(rows.count == 1)
+        let cells = try #require(rows.first).split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        try #require(rows.count == 1 && cells.count == 5)
+        var standard = Self.shown(setting.number(in: Settings()))
+        if let other = setting.forTests, other > 0 { standard += "; for tests \(Self.shown(other))" }
+        #expect(cells[1] == standard)
+        #expect(cells[2] == "\(Self.shown(setting.range.lowerBound)) – \(Self.shown(setting.range.upperBound))")
+        let words = cells[3].replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.output.1 }
+        #expect(words == setting.meaning || words.hasPrefix(setting.meaning + ": "))
+        #expect(!cells[4].isEmpty)
     }
 
-    @Test(arguments: ProviderLimitSetting.all)
-    func `docs/provider-server.md has a row for each limit that is a setting`(_ limit: ProviderLimitSetting) throws {
-        let rows = try Self.lines("docs/provider-server.md").filter { $0.hasPrefix("| `\(limit.variable)` |") }
-        #expect(rows.count == 1 && rows.first?.contains(limit.meaning) == true)
+    /// A number with commas between its thousands.
+    private static func shown(_ number: Double) -> String {
+        var text = "\(Int(number))"
+        for place in stride(from: text.count - 3, to: 0, by: -3) {
+            text.insert(",", at: text.index(text.startIndex, offsetBy: place))
+        }
+        return text
+    }
+
+    @Test(arguments: ProviderServerLimits.settings.map(\.name))
+    func `docs/provider-server.md has a row for each limit that is a setting`(_ name: String) throws {
+        let setting = try #require(ProviderServerLimits.settings.first { $0.name == name })
+        let rows = try Self.lines("docs/provider-server.md").filter { $0.hasPrefix("| `\(setting.variable)` |") }
+        let standard = Self.shown(setting.number(in: ProviderServer.Settings(folder: "/")))
+        #expect(rows.count == 1 && rows.first?.contains("| \(standard) | \(setting.meaning)") == true)
     }
 
     @Test(arguments: Limit.all)
@@ -74,8 +95,11 @@ struct DocumentsTests {
         let rows = try Self.lines("docs/metrics.md").filter { $0.hasPrefix("| `\(limit.rawValue)` |") }
         #expect(rows.count == 1)
         // Limits that no setting changes have names of their own.
-        let isSetting = LimitSetting.all.contains { $0.name == limit.rawValue }
-        #expect(isSetting != ["flood", "grant-rate", "open-files", "remembered-tokens"].contains(limit.rawValue))
+        let constants = [
+            "flood", "grant-rate", "open-files", "remembered-tokens", "binary-linger-timeout", "feedback-timeout",
+            "node-broadcasts", "web-push-guess-rate", "web-push-relay-token-rate",
+        ]
+        #expect(Settings.limits.contains { $0.name == limit.rawValue } != constants.contains(limit.rawValue))
     }
 
     @Test func `docs/metrics.md has a row for each metric, and no other`() throws {

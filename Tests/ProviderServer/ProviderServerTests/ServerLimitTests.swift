@@ -233,7 +233,7 @@ import Testing
 
     private static func settings(_ environment: [String: String]) throws -> ProviderServer.Settings {
         var settings = ProviderServer.Settings(folder: "/")
-        try ProviderLimitSetting.read(environment, into: &settings)
+        try ProviderServerLimits.read(environment, into: &settings)
         return settings
     }
 
@@ -246,7 +246,7 @@ import Testing
 
     @Test func `Each limit is read from its variable, and changes its own setting`() throws {
         var seen = [try Self.shown([:])]
-        for limit in ProviderLimitSetting.all {
+        for limit in ProviderServerLimits.settings {
             for bound in [limit.range.lowerBound, limit.range.upperBound] {
                 seen.append(try Self.shown([limit.variable: "\(Int(bound))", "CARILLON_PROVIDER_STORE": "x"]))
             }
@@ -257,7 +257,7 @@ import Testing
     }
 
     @Test func `A wrong limit ends the start, and the error names the variable and what it takes`() throws {
-        for limit in ProviderLimitSetting.all {
+        for limit in ProviderServerLimits.settings {
             for value in ["", "many", "-1", "nan", "1e9"] {
                 let error = #expect(throws: ProviderServerError.self) { try Self.settings([limit.variable: value]) }
                 let cause = error?.cause ?? ""

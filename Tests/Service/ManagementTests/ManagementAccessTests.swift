@@ -40,7 +40,7 @@ import Testing
 
     @Test func `Requests without a key have a rate, those with the key have none`() async throws {
         try await TestService.run {
-            $0.managementWithoutKey = Rate(burst: 3, perSecond: 0.001)
+            $0.managementLimits.withoutKey = Rate(burst: 3, perSecond: 0.001)
         } _: { test in
             var statuses: [Int] = []
             for (path, key) in [("/metrics", ""), ("/v1/nothing", ""), ("/v1/teams", "wrong"), ("/metrics", "")] {
@@ -125,7 +125,7 @@ import Testing
         try await TestService.run { test in
             let address = try required(URLComponents(string: test.managementURL))
             var silent: [any Channel] = []
-            for _ in 0..<(ManagementLimits.openConnections + 20) {
+            for _ in 0..<(ManagementLimits().connections + 20) {
                 silent.append(
                     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                         .connect(host: try required(address.host), port: try required(address.port)).get())
@@ -137,7 +137,7 @@ import Testing
 
     @Test func `If all connections are busy, a further one is closed, and that is counted`() async throws {
         try await TestService.run {
-            $0.managementConnections = 1
+            $0.managementLimits.connections = 1
         } _: { test in
             let client = HTTPClient()
             let follow = try await client.execute(
@@ -180,10 +180,10 @@ import Testing
         try await TestService.run { test in
             let follow = try test.request("GET", "/v1/log?follow=true")
             var configuration = HTTPClient.Configuration()
-            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = ManagementLimits.streams
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = ManagementLimits().streams
             let client = HTTPClient(configuration: configuration)
             try await withThrowingTaskGroup(of: HTTPClientResponse.self) { group in
-                for _ in 0..<ManagementLimits.streams {
+                for _ in 0..<ManagementLimits().streams {
                     group.addTask { try await client.execute(follow, deadline: .distantFuture) }
                 }
                 var open: [HTTPClientResponse] = []

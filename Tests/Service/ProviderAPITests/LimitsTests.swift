@@ -100,7 +100,7 @@ struct LimitsTests {
 
     @Test func `If an address connects too often, connections are closed before the handshake`() async throws {
         try await TestService.run {
-            $0.providerConnects.connects = Rate(burst: 2, perSecond: 0.001)
+            $0.provider.perAddress.connects = Rate(burst: 2, perSecond: 0.001)
         } _: { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields
@@ -114,7 +114,7 @@ struct LimitsTests {
 
     @Test func `If an address has too many open connections, new ones are closed before the handshake`() async throws {
         try await TestService.run {
-            $0.providerConnects.open = 1
+            $0.provider.perAddress.open = 1
         } _: { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields

@@ -1,5 +1,6 @@
 import Management
 import Notifications
+import ProviderAPI
 import Testing
 import Service
 import Delivery
@@ -90,7 +91,7 @@ struct GatewayTrait: SuiteTrait, TestScoping {
         try await TestService.run {
             // These tests send many requests to one device token, each on a new connection.
             $0.delivery.requestsPerDeviceToken.perSecond = 0
-            $0.providerConnects.connects.perSecond = 0
+            $0.provider.perAddress.connects.perSecond = 0
         } _: { service in
             let situation = try await ProviderSituation.prepare(service)
             try await ProviderSituation.$prepared.withValue(situation) { try await function() }

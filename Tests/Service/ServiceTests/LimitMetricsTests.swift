@@ -58,13 +58,13 @@ struct LimitMetricsTests {
             for _ in 0..<2 { _ = try await client.send(ProviderHeaders("00", token: "a.b.c").fields) }
             return [client]
         },
-        Row(.providerConnectRate, { $0.providerConnects.connects = once }) { test in
+        Row(.providerConnectRate, { $0.provider.perAddress.connects = once }) { test in
             [try await test.connectProvider(), try await test.connectProvider()]
         },
-        Row(.courierConnectRate, { $0.courierConnects.connects = once }) { test in
+        Row(.courierConnectRate, { $0.courier.perAddress.connects = once }) { test in
             [try await test.connectCourier(), try await test.connectCourier()]
         },
-        Row(.openConnections, { $0.providerConnects.open = 1 }) { test in
+        Row(.openConnections, { $0.provider.perAddress.open = 1 }) { test in
             [try await test.connectProvider(), try await test.connectProvider()]
         },
         Row(.handshakeTimeout, { $0.listener.handshakeTimeout = .milliseconds(100) }) { test in

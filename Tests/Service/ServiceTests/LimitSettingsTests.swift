@@ -1,14 +1,18 @@
 import Configuration
 import Connections
+import Courier
+import Management
+import ProviderAPI
 import Rates
-import Service
 import Testing
+
+@testable import Service
 
 /// The limits as settings (docs/settings.md).
 struct LimitSettingsTests {
     @Test func `Each limit is read from its variable, and changes its own setting`() throws {
         var seen = [try Self.settings(\.range.lowerBound): "all at their lowest"]
-        for limit in LimitSetting.all {
+        for limit in Settings.limits {
             let changed = try Self.settings { $0.name == limit.name ? $0.range.upperBound : $0.range.lowerBound }
             let same = seen.updateValue(limit.name, forKey: changed)
             #expect(same == nil, "\(limit.name) changes no more than \(same ?? "")")
@@ -29,7 +33,7 @@ struct LimitSettingsTests {
     }
 
     /// The rates of one address and one connect are against attackers. The others are part of a service's answers.
-    @Test(arguments: LimitSetting.all.map(\.name).filter { $0.hasSuffix("-rate") })
+    @Test(arguments: Settings.limits.map(\.name).filter { $0.hasSuffix("-rate") })
     func `A rate of an address is off in a service for tests, and no other`(_ name: String) throws {
         func settings(_ limits: [String: String]) throws -> String {
             var settings = Settings()
@@ -39,20 +43,20 @@ struct LimitSettingsTests {
             return "\(settings)".replacing(/chosenLimits: [^\]]*\]/, with: "")
         }
         let variable = "CARILLON_LIMIT_" + name.uppercased().replacing("-", with: "_")
-        let burst = variable.dropLast("_RATE".count) + "_BURST"
-        let isOff = try settings([:]) == settings([variable: "0", String(burst): "1"])
-        #expect(isOff == ["address", "connect", "guess"].contains { name.contains($0) })
+        #expect(
+            try (settings([:]) == settings([variable: "0"])) == ["address", "connect"].contains { name.contains($0) })
     }
 
     @Test func `Limits against attackers are off in a service for tests, if no setting changes them`() throws {
         var inMemory = Settings()
         inMemory.store = .memory
         inMemory.useLimitsForTests()
-        #expect(inMemory.providerConnects.connects.isUnlimited && inMemory.courierConnects.connects.isUnlimited)
-        #expect(inMemory.managementConnects.connects.isUnlimited && inMemory.managementConnections == 4096)
-        #expect(inMemory.managementStreams == 2048 && inMemory.activeRehearsals == 10_000)
+        #expect(inMemory.provider.perAddress.connects.isUnlimited && inMemory.courier.perAddress.connects.isUnlimited)
+        #expect(
+            inMemory.managementLimits.perAddress.connects.isUnlimited && inMemory.managementLimits.connections == 4096)
+        #expect(inMemory.managementLimits.streams == 2048 && inMemory.activeRehearsals == 10_000)
         // These bound the memory, and stay.
-        #expect(inMemory.providerConnects.open == Settings().providerConnects.open)
+        #expect(inMemory.provider.perAddress.open == Settings().provider.perAddress.open)
 
         let variables = [
             "CARILLON_STORE": "memory", "CARILLON_LIMIT_PROVIDER_CONNECT_BURST": "7",
@@ -62,18 +66,28 @@ struct LimitSettingsTests {
         var chosen = Settings()
         try chosen.read(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
         chosen.useLimitsForTests()
-        #expect(chosen.providerConnects.connects == Rate(burst: 7, perSecond: 200))
-        #expect(chosen.courierConnects.connects.perSecond == 8 && chosen.managementStreams == 9)
-        #expect(chosen.managementConnects.connects.isUnlimited && chosen.activeRehearsals == 10_000)
+        #expect(chosen.provider.perAddress.connects == Rate(burst: 7, perSecond: 200))
+        #expect(chosen.courier.perAddress.connects.perSecond == 8 && chosen.managementLimits.streams == 9)
+        #expect(chosen.managementLimits.perAddress.connects.isUnlimited && chosen.activeRehearsals == 10_000)
 
         var lasting = Settings()
         lasting.useLimitsForTests()
         #expect("\(lasting)" == "\(Settings())")
     }
 
+    @Test func `A setting of a limit that is a constant now is named, and its value does not matter`() throws {
+        for value in ["5", "", "many"] {
+            var settings = Settings()
+            let variables = ["CARILLON_LIMIT_LOG_QUEUE": value, "CARILLON_LIMIT_WEB_PUSH_GUESS_BURST": value]
+            try settings.read(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
+            #expect(settings.ignored == ["limit.log-queue", "limit.web-push-guess-burst"])
+        }
+        #expect(Settings.goneLimits.allSatisfy { name in !Settings.limits.contains { $0.name == name } })
+    }
+
     /// The settings as text, with this value for each limit.
-    private static func settings(_ value: (LimitSetting) -> Double) throws -> String {
-        let variables = LimitSetting.all.map { ($0.variable, "\(value($0))") }
+    private static func settings(_ value: (LimitSetting<Settings>) -> Double) throws -> String {
+        let variables = Settings.limits.map { ($0.variable, "\(value($0))") }
         let provider = EnvironmentVariablesProvider(environmentVariables: Dictionary(uniqueKeysWithValues: variables))
         var settings = Settings()
         try settings.read(ConfigReader(provider: provider))

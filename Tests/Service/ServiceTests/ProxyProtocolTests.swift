@@ -1,6 +1,7 @@
 import Connections
 import Foundation
 import NIOCore
+import ProviderAPI
 import Rates
 import Testing
 
@@ -74,7 +75,7 @@ struct ProxyProtocolTests {
 
     @Test func `Each client behind the load balancer has its own limits`() async throws {
         try await run {
-            $0.providerConnects.open = 1
+            $0.provider.perAddress.open = 1
         } _: { test in
             let first = try await connect(test, line("198.51.100.1"))
             #expect(try await push(test, first) == 400)

@@ -54,4 +54,27 @@ struct SubscriptionLookUpsTests {
         let lookUps = SubscriptionLookUps { _ throws(StoreError) in throw .tookTooLong }
         for result in try await find(10, lookUps) { #expect(throws: StoreError.tookTooLong) { try result.get() } }
     }
+
+    @Test func `A request that comes during a look-up is in the next one`() async throws {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let sizes = Mutex<[Int]>([])
+        let lookUps = SubscriptionLookUps { digests throws(StoreError) in
+            let isFirst = sizes.withLock { sizes in
+                sizes.append(digests.count)
+                return sizes.count == 1
+            }
+            if isFirst {
+                begin.yield()
+                for await _ in ended { break }
+            }
+            return digests.map(Self.subscription)
+        }
+        async let first = lookUps.subscription(with: [1])
+        for await _ in begun { break }
+        #expect(try await lookUps.subscription(with: [2])?.digest == [2])
+        end.yield()
+        #expect(try await first?.digest == [1])
+        #expect(sizes.withLock(\.self) == [1, 1])
+    }
 }

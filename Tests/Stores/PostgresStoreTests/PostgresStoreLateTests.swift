@@ -185,24 +185,24 @@ struct PostgresStoreLateTests {
     @Test
     func `A process that was stopped knows it until its lease is renewed`() {
         let start = ContinuousClock.now
-        var pulse = Pulse(at: start)
+        var detector = StopDetector(at: start)
         func after(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
-        pulse.beat(at: after(1.5))
-        #expect(pulse.wasStopped(at: after(3)) == false)
+        detector.noteRunning(at: after(1.5))
+        #expect(detector.wasStopped(at: after(3)) == false)
         // Stopped from 1.5 to 5.
-        #expect(pulse.wasStopped(at: after(5)) == true)
-        pulse.beat(at: after(5.1))
-        pulse.renewed(at: after(4.9))
-        #expect(pulse.wasStopped(at: after(5.2)) == true)
+        #expect(detector.wasStopped(at: after(5)) == true)
+        detector.noteRunning(at: after(5.1))
+        detector.renewed(at: after(4.9))
+        #expect(detector.wasStopped(at: after(5.2)) == true)
         // Requests that waited in the sockets may not have been read yet, or are being looked up.
-        pulse.renewed(at: after(5.9))
-        #expect(pulse.wasStopped(at: after(5.95)) == true)
-        pulse.renewed(at: after(6))
-        #expect(pulse.wasStopped(at: after(6.1)) == false)
+        detector.renewed(at: after(5.9))
+        #expect(detector.wasStopped(at: after(5.95)) == true)
+        detector.renewed(at: after(6))
+        #expect(detector.wasStopped(at: after(6.1)) == false)
         // The thread notices it before anybody asks.
-        pulse.beat(at: after(9))
-        pulse.beat(at: after(9.2))
-        #expect(pulse.wasStopped(at: after(9.3)) == true)
+        detector.noteRunning(at: after(9))
+        detector.noteRunning(at: after(9.2))
+        #expect(detector.wasStopped(at: after(9.3)) == true)
     }
 }
 

@@ -295,6 +295,25 @@ import Testing
         }
     }
 
+    /// Limits that were settings, in the settings file and in the environment.
+    @Test func `A setting that is gone is ignored with a warning, so that an upgrade starts`() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder + "/settings.json"
+            try Data(#"{"carillon":{"limit":{"binary-unanswered":50,"token-rate":5}}}"#.utf8)
+                .write(to: URL(fileURLWithPath: file))
+            let environment = ["CARILLON_CONFIG": file, "CARILLON_LIMIT_LOG_QUEUE": "100"]
+            try await CarillonProcess.with(environment: environment) { service in
+                let ended = await service.stop()
+                #expect(ended.status == 0)
+                let warnings = ended.errors.split(separator: "\n").filter { $0.contains("no longer has a setting") }
+                #expect(warnings.count == 2, "\(ended.errors)")
+                for name in ["limit.binary-unanswered", "limit.log-queue"] {
+                    #expect(warnings.contains { $0.contains("warning") && $0.contains(name) })
+                }
+            }
+        }
+    }
+
     private func serve(settings: String, _ options: [String] = []) async throws -> ChildProcess.Finished {
         try await withTemporaryFolder { folder in
             try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/settings.json"))

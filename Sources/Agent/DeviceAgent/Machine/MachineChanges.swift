@@ -12,12 +12,23 @@ enum MachineChange: Sendable, Hashable {
     import CClock
     import Foundation
 
-    /// Calls a function when the machine changes. So a device that waits connects at once, and not after its delay, and one that is
-    /// connected finds out whether its connection still works.
+    /// Tells what happens to the machine. So a device that waits connects at once, and not after its delay, and one that is connected
+    /// finds out whether its connection still works.
     ///
-    /// A thread waits for the kernel's messages (rtnetlink(7), timerfd_create(2)), without any timer. If the kernel gives none,
-    /// nothing is called: the device connects after its delay, and finds a dead connection by its keep-alive.
-    final class MachineChanges: Sendable {
+    /// A thread waits for the kernel's messages (rtnetlink(7), timerfd_create(2)), without any timer. It lives as long as
+    /// ``watch(_:)`` takes. If the kernel gives no messages, nothing is told: the device connects after its delay, and finds a dead
+    /// connection by its keep-alive.
+    enum MachineChanges {
+        /// What the kernel says something at. poll(2) ignores a negative descriptor, so each of them may be missing.
+        struct Sources {
+            var netlink: CInt
+            var clock: CInt
+
+            func close() {
+                for descriptor in [netlink, clock] where descriptor >= 0 { Foundation.close(descriptor) }
+            }
+        }
+
         /// The address of a netlink socket (netlink(7), struct sockaddr_nl).
         private struct Address {
             var family = sa_family_t(AF_NETLINK)
@@ -33,21 +44,28 @@ enum MachineChange: Sendable, Hashable {
         /// The size of the buffer for messages, as netlink(7) advises.
         private static let bufferBytes = 8192
 
-        /// Closing it ends the thread.
-        private let ending: FileHandle
+        /// Calls a function when the machine changes, on a thread of its own, until the task is cancelled. When this returns, the thread
+        /// has ended.
+        static func watch(_ changed: @escaping @Sendable (MachineChange) -> Void) async {
+            await watch(Sources(netlink: openNetlink() ?? -1, clock: carillon_clock_open()), changed)
+        }
 
-        init(_ changed: @escaping @Sendable (MachineChange) -> Void) {
-            let pipe = Pipe()
-            ending = pipe.fileHandleForWriting
-            // poll(2) ignores a negative descriptor, so each of them may be missing.
-            let (netlink, clock) = (Self.openNetlink() ?? -1, carillon_clock_open())
-            // What happens after this function returns is seen.
+        /// - Parameter sources: are closed at the end.
+        static func watch(_ sources: Sources, _ changed: @escaping @Sendable (MachineChange) -> Void) async {
             let jumps = ClockJumps(suspended: .nanoseconds(carillon_clock_suspended()))
-            Thread.detachNewThread {
-                Self.read(netlink, clock, jumps, until: pipe.fileHandleForReading.fileDescriptor, changed)
-                // The thread keeps the reading end open.
-                withExtendedLifetime(pipe.fileHandleForReading) {}
-                for descriptor in [netlink, clock] where descriptor >= 0 { Foundation.close(descriptor) }
+            // The thread sees that the writing end was closed.
+            let ending = Pipe()
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { ended in
+                    Thread.detachNewThread {
+                        read(sources, jumps, until: ending.fileHandleForReading.fileDescriptor, changed)
+                        sources.close()
+                        ended.resume()
+                    }
+                }
+            } onCancel: {
+                // It was open, and the thread ends with the last reference to it otherwise.
+                try? ending.fileHandleForWriting.close()
             }
         }
 
@@ -68,13 +86,12 @@ enum MachineChange: Sendable, Hashable {
         }
 
         private static func read(
-            _ netlink: CInt,
-            _ clock: CInt,
+            _ sources: Sources,
             _ jumps: ClockJumps,
             until ending: CInt,
             _ changed: (MachineChange) -> Void,
         ) {
-            var (netlink, clock, jumps) = (netlink, clock, jumps)
+            var (netlink, clock, jumps) = (sources.netlink, sources.clock, jumps)
             let readable = Int16(POLLIN)
             while true {
                 var waiting = [(netlink, readable), (clock, readable), (ending, 0)]
@@ -113,17 +130,10 @@ enum MachineChange: Sendable, Hashable {
             var expirations: UInt64 = 0
             return Foundation.read(clock, &expirations, MemoryLayout<UInt64>.size) < 0 && errno == ECANCELED
         }
-
-        /// Ends the thread.
-        func end() {
-            // The pipe is closed with its last reference if this fails.
-            try? ending.close()
-        }
     }
 #else
     /// Other systems do not say when the network is back; the device connects after its delay.
-    final class MachineChanges: Sendable {
-        init(_ changed: @escaping @Sendable (MachineChange) -> Void) {}
-        func end() {}
+    enum MachineChanges {
+        static func watch(_ changed: @escaping @Sendable (MachineChange) -> Void) async {}
     }
 #endif

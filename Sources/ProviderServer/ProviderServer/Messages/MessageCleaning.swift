@@ -32,7 +32,7 @@ actor MessageCleaning {
     /// - Returns: When to run again.
     private func runOnce() async -> Timestamp? {
         let now = clock.now()
-        let age = UInt64(days * 86_400_000)  // fits: at most a hundred years, by ProviderLimitSetting
+        let age = UInt64(days * 86_400_000)  // fits: at most a hundred years, by ProviderServerLimits.settings
         let oldest = Timestamp(milliseconds: now.milliseconds - min(now.milliseconds, age))
         do throws(StoreError) {
             let messages = try await store.endedMessages(

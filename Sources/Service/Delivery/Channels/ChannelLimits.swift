@@ -36,9 +36,9 @@ package struct ChannelLimits: Sendable, Hashable {
     package var waitingFromNodes = 1000
 
     /// How long after its acceptance a broadcast may be passed to a store that other nodes use. Beyond it, the answer is
-    /// ServiceUnavailable, because a newer broadcast may be stored already. The value is that of
-    /// ``DeliveryLimits/promptStoring``, for the same reason.
-    package var promptStoring = Duration.seconds(2)
+    /// ServiceUnavailable, because a newer broadcast may be stored already. The reason for
+    /// the value is that of ``DeliveryLimits/promptStoring``.
+    package var promptStoring = DeliveryLimits().promptStoring
 
     /// How often a node asks a shared store what other nodes have changed: as often as for announcements of notifications.
     package var newsInterval = Duration.milliseconds(250)
@@ -47,6 +47,23 @@ package struct ChannelLimits: Sendable, Hashable {
     package var newsBatch = 100
 
     package init() {}
+
+    package static let settings: [LimitSetting<ChannelLimits>] = [
+        LimitSetting(
+            .channels, "broadcast channels of one app in one environment", 0...1_000_000, \.channelsPerApp, .count),
+        LimitSetting(
+            .subscriptions, "channels that one app on one device is subscribed to", 1...100_000, \.subscriptionsPerApp,
+            .count),
+        LimitSetting(
+            .broadcastRate, "broadcasts a second to one channel", .rates, \.broadcastsPerChannel.perSecond, .perSecond),
+        LimitSetting(
+            "broadcast-burst", "broadcasts at once to one channel", .bursts, \.broadcastsPerChannel.burst, .count),
+        LimitSetting(
+            "broadcast-retention", "hours that a channel keeps its newest broadcast", 1...720, \.retention, .hours),
+        LimitSetting(
+            .unacknowledgedBroadcasts, "unacknowledged broadcasts to one connected device",
+            1...Double(mostUnacknowledged), \.unacknowledgedPerDevice, .count),
+    ]
 }
 
 extension Limit {
@@ -58,7 +75,6 @@ extension Limit {
     package static let broadcastRate = Limit("broadcast-rate")
     /// ``ChannelLimits/unacknowledgedPerDevice``: the device misses broadcasts.
     package static let unacknowledgedBroadcasts = Limit("unacknowledged-broadcasts")
-
     /// ``ChannelLimits/waitingFromNodes``: this node's devices miss a broadcast that is not stored.
     package static let nodeBroadcasts = Limit("node-broadcasts")
 

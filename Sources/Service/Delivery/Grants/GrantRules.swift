@@ -1,3 +1,5 @@
+package import Rates
+
 /// The named limits of grants that are settings, each with the reason for its value.
 package struct GrantRules: Sendable, Hashable {
     /// The largest number of grants that are not revoked, of all apps together. All grants are in memory, with about 1 KB each.
@@ -17,4 +19,10 @@ package struct GrantRules: Sendable, Hashable {
     package static let remembered = Duration.seconds(365 * 86_400)
 
     package init() {}
+
+    package static let settings: [LimitSetting<GrantRules>] = [
+        LimitSetting("grants", "grants that are not revoked", 1...1_000_000, \.grants, .count),
+        LimitSetting(
+            "handle-age", "days after which a handle ends that was not registered again", 1...3650, \.handleAge, .days),
+    ]
 }

@@ -24,6 +24,11 @@ package protocol Feedback: Sendable {
 
 /// Identifies a list.
 package struct FeedbackList: Sendable, Hashable {
+    /// The largest number of entries of a list, or of all lists if a store counts them together: about 120 MB on disk. If there are
+    /// more, the oldest are removed. A provider that reads its list once a day loses entries only if more than a million apps are
+    /// removed within that day.
+    package static let maximumEntries: Int64 = 1_000_000
+
     package let environment: Environment
     package let app: AppID
 

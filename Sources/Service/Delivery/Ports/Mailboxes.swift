@@ -98,6 +98,17 @@ extension Mailboxes {
 }
 
 extension Mailboxes {
+    /// What ``entries(of:)`` returns, for stores that read pages.
+    package func entriesOfAllPages(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+        var page = try await page(of: device, after: nil)
+        var entries = page.entries
+        while let last = page.last {
+            page = try await self.page(of: device, after: last)
+            entries += page.entries.filter(\.version.isKept)
+        }
+        return entries
+    }
+
     /// Everything in one page, for stores in which no mailbox keeps more than one notification.
     package func page(
         of device: DeviceKey,

@@ -37,7 +37,7 @@ final class ManagementConnection: ServedConnection {
         self.installation = installation
         let entry = ConnectionTable.Entry(channel, now: .now())
         self.entry = entry
-        connection = ConnectionGuard(ManagementLimits.connections) { entry.setIdle(since: $0) }
+        connection = ConnectionGuard(ManagementLimits.connectionTimes) { entry.setIdle(since: $0) }
         guard table.add(entry) else { return nil }
     }
 

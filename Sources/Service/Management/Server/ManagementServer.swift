@@ -32,14 +32,12 @@ package final class ManagementServer: Sendable {
     ///     on.
     ///   - key: the key that a request over TCP needs.
     ///   - isInMemory: whether the store is in memory, so that the service is one for tests.
-    ///   - connections: how many connections may be open over TCP and TLS, and how many on the Unix socket.
     ///   - connects: limits the connections of each address over TCP; nil for no limit.
     package init(
         _ api: ManagementAPI,
         hostnames: [String],
         key: String,
         isInMemory: Bool = false,
-        connections: Int = ManagementLimits.openConnections,
         connects: ConnectGuard?,
         logger: Logger,
     ) {
@@ -48,8 +46,8 @@ package final class ManagementServer: Sendable {
         self.key = key
         self.isInMemory = isInMemory
         self.connects = connects
-        networkConnections = ConnectionTable(limit: connections)
-        socketConnections = ConnectionTable(limit: connections)
+        networkConnections = ConnectionTable(limit: api.parts.limits.connections)
+        socketConnections = ConnectionTable(limit: api.parts.limits.connections)
         self.logger = logger
         router = ManagementRouter(api)
         tasks = ConnectionTasks(executor: executor)

@@ -3,10 +3,6 @@ import Connections
 import Journal
 import Management
 import Notifications
-import ProviderAPI
-import Rates
-import Rehearsals
-import WebPush
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {
@@ -34,28 +30,6 @@ extension Settings {
 
     /// The number of providers' requests that the journal keeps from the start.
     var keptRequests: Int { journal ?? (isForTests ? JournalLimits.requestsForTests : 0) }
-
-    /// If the service is one for tests, sets the limits that protect it from attackers so high that they only bound its
-    /// memory: two hundred tests that run at the same time look like an attack, and all of them come from one address. Limits
-    /// that a setting has changed stay, and so do those that are part of a service's answers, such as those of one device token.
-    package mutating func useLimitsForTests() {
-        guard isForTests else { return }
-        func isChosen(_ name: String) -> Bool { chosenLimits.contains(name) }
-        let rates: [(name: String, path: WritableKeyPath<Settings, Rate>)] = [
-            ("provider-connect", \.providerConnects.connects), ("courier-connect", \.courierConnects.connects),
-            ("web-push-connect", \.webPushConnects.connects), ("management-connect", \.managementConnects.connects),
-            ("gateway-address", \.provider.gatewayRequestsPerAddress),
-            ("web-push-address", \.webPush.limits.requestsPerAddress),
-            ("web-push-guess", \.webPush.limits.guessesPerAddress),
-            ("web-push-relay-address", \.webPush.limits.relayedPerAddress),
-        ]
-        for (name, path) in rates where !isChosen("\(name)-rate") && !isChosen("\(name)-burst") {
-            self[keyPath: path] = .unlimited
-        }
-        if !isChosen("management-connections") { managementConnections = ManagementLimits.openConnectionsForTests }
-        if !isChosen("management-streams") { managementStreams = ManagementLimits.streamsForTests }
-        if !isChosen("rehearsals") { activeRehearsals = RehearsalLimits.activeForTests }
-    }
 
     /// The TCP address of the management API; nil if it is switched off.
     var managementAddress: ListenAddress? {

@@ -6,11 +6,10 @@ package import Delivery
 package import DeliveryLogFiles
 import Journal
 package import Logging
-import Management
+package import Management
 package import NIOCore
 package import Notifications
 package import ProviderAPI
-package import Rates
 import Rehearsals
 package import Supervision
 
@@ -106,30 +105,13 @@ package struct Settings: Sendable {
     package var binary = BinaryLimits()
     package var courier = CourierLimits()
     package var listener = ListenerLimits()
-    /// The limits of one address on all listeners of the provider API, the binary API and the feedback service
-    /// together.
-    package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
-    /// The limits of one address on all couriers' listeners together. They are high, because many devices behind one
-    /// address may connect at the same moment.
-    package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
-    /// The limits of one address on the listener of Web Push with TLS. Senders keep few connections, and one with HTTP/1.1 opens some
-    /// for each core.
-    package var webPushConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 100), open: 1000)
-    /// The limits of one address on the management API's TCP and TLS listeners together. `open` is 0, because one
-    /// limit for all addresses together bounds the open connections.
-    package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
-
-    /// How many connections to the management API may be open over TCP and TLS, and how many on the Unix socket.
-    package var managementConnections = ManagementLimits.openConnections
-    /// How many streams and waits of the management API may be open.
-    package var managementStreams = ManagementLimits.streams
+    package var managementLimits = ManagementLimits()
     /// How many rehearsals may be active.
     package var activeRehearsals = RehearsalLimits.active
     /// The names of the limits that a setting has changed.
-    private(set) var chosenLimits: Set<String> = []
-
-    /// The rate of requests to the management API over the network that show neither the key nor a session.
-    package var managementWithoutKey = ManagementLimits.withoutKey
+    var chosenLimits: Set<String> = []
+    /// The settings that were given and that this version no longer has.
+    package internal(set) var ignored: [String] = []
 
     package init() {}
 
@@ -206,24 +188,8 @@ package struct Settings: Sendable {
         }
     }
 
-    /// Reads the limits of the table in ``LimitSetting/all``.
-    private mutating func readLimits(_ reader: ConfigReader) throws(ServiceError) {
-        for limit in LimitSetting.all {
-            let key = ConfigKey("limit.\(limit.name)")
-            guard let text = Self.text(reader, key) else { continue }
-            guard let value = Double(text), limit.range.contains(value) else {
-                throw ServiceError(
-                    .badSetting,
-                    "The setting \(key) is \(text); it takes a number from \(limit.shown(limit.range.lowerBound)) to "
-                        + "\(limit.shown(limit.range.upperBound)): \(limit.meaning).")
-            }
-            limit.set(&self, value)
-            chosenLimits.insert(limit.name)
-        }
-    }
-
     /// The value as text. Environment variables contain text, and a JSON file may contain a number.
-    private static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
+    static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
         reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
             ?? reader.double(forKey: key).map { String($0) }
     }

@@ -17,6 +17,7 @@ extension ListenerOpening {
         }
         return try await open(
             .courier, couriers,
-            ConnectGuard(.courierConnectRate, base.settings.courierConnects, budget: base.budget, log: base.limitLog))
+            ConnectGuard(.courierConnectRate, base.settings.courier.perAddress, budget: base.budget, log: base.limitLog)
+        )
     }
 }

@@ -31,11 +31,10 @@ struct ManagementOpening {
         let key = try ManagementKey.load(in: base.folder, settings)
         // It limits how many connections each address may open over TCP and TLS.
         let connects = ConnectGuard(
-            .managementConnectRate, settings.managementConnects, budget: base.budget, log: base.limitLog)
+            .managementConnectRate, settings.managementLimits.perAddress, budget: base.budget, log: base.limitLog)
         let server = ManagementServer(
-            ManagementAPI(parts, streams: settings.managementStreams), hostnames: settings.hostnames, key: key,
-            isInMemory: settings.store == .memory, connections: settings.managementConnections, connects: connects,
-            logger: base.logger)
+            ManagementAPI(parts), hostnames: settings.hostnames, key: key, isInMemory: settings.store == .memory,
+            connects: connects, logger: base.logger)
         do throws(ServiceError) {
             return Opened(
                 server: server, key: key,

@@ -43,7 +43,7 @@ extension ManagementParts {
             otherLogs: otherLogs, otherDevices: otherDevices)
         conformance = base.settings.conformance
         upstreamRefusals = { forwarder.refusals }
-        withoutKey = base.settings.managementWithoutKey
+        limits = base.settings.managementLimits
     }
 
     /// Advances the clock of the service or of a team, and does what becomes due.

@@ -59,7 +59,7 @@ struct ProviderParts: Sendable {
             HTTP2StageService(ChannelAPI(provider: $0), Self.stage(.channels, $0, base, development))
         }
         let connects = ConnectGuard(
-            .providerConnectRate, base.settings.providerConnects, budget: base.budget, log: base.limitLog)
+            .providerConnectRate, base.settings.provider.perAddress, budget: base.budget, log: base.limitLog)
         provider = try await opening.open(.provider, staged, connects)
         binary = try await opening.openBinary(
             .binary,

@@ -46,7 +46,7 @@ struct WebPushParts: Sendable {
         var urls: [String] = []
         if let address = settings.webPush.listen {
             let connects = ConnectGuard(
-                .webPushConnectRate, settings.webPushConnects, budget: base.budget, log: base.limitLog)
+                .webPushConnectRate, settings.webPush.limits.perAddress, budget: base.budget, log: base.limitLog)
             let listener = try await Self.listen(at: address, "web-push") {
                 try await server.listen(
                     to: .tcp(host: address.host, port: address.port), limits: settings.listener, connects: connects,

@@ -11,64 +11,80 @@ final class SubscriptionLookUps: Sendable {
     /// How many are looked up together: the requests of some connections, for which the store needs a millisecond.
     static let maximumCount = 200
 
-    private struct Batch {
-        var digests: [[UInt8]]
-        /// The requests after the first, in the order of their digests.
-        var others: [CheckedContinuation<Found, Never>] = []
+    /// Requests that are looked up together. Each has joined before the look-up begins.
+    private final class Batch: Sendable {
+        private struct State {
+            var digests: [[UInt8]]
+            var isOpen = true
+            var waiting: [(place: Int, continuation: CheckedContinuation<Found, Never>)] = []
+            var found: Result<[WebPushSubscription?], StoreError>?
+        }
+
+        private let state: Mutex<State>
+
+        init(_ digest: [UInt8]) { state = Mutex(State(digests: [digest])) }
+
+        /// - Returns: the request's place; nil if the batch is full, or is being looked up.
+        func join(_ digest: [UInt8]) -> Int? {
+            state.withLock { state in
+                guard state.isOpen, state.digests.count < SubscriptionLookUps.maximumCount else { return nil }
+                state.digests.append(digest)
+                return state.digests.count - 1
+            }
+        }
+
+        /// Nobody joins after this.
+        func close() -> [[UInt8]] {
+            state.withLock { state in
+                state.isOpen = false
+                return state.digests
+            }
+        }
+
+        func end(_ found: Result<[WebPushSubscription?], StoreError>) {
+            let waiting = state.withLock { state in
+                state.found = found
+                return state.waiting
+            }
+            for (place, continuation) in waiting { continuation.resume(returning: Self.result(found, place)) }
+        }
+
+        /// What the request at a place asked for, when the look-up has ended.
+        func result(_ place: Int) async -> Found {
+            await withCheckedContinuation { continuation in
+                let found = state.withLock { state in
+                    if state.found == nil { state.waiting.append((place, continuation)) }
+                    return state.found
+                }
+                if let found { continuation.resume(returning: Self.result(found, place)) }
+            }
+        }
+
+        private static func result(_ found: Result<[WebPushSubscription?], StoreError>, _ place: Int) -> Found {
+            found.map { $0.indices.contains(place) ? $0[place] : nil }
+        }
     }
 
-    private struct State {
-        /// Those whose first request has not had its turn, by their numbers.
-        var batches: [UInt64: Batch] = [:]
-        /// The newest.
-        var last: UInt64 = 0
-    }
-
-    private let state = Mutex(State())
+    /// Accepts requests until it is looked up.
+    private let newest = Mutex<Batch?>(nil)
     private let read: Read
 
     init(_ read: @escaping Read) { self.read = read }
 
     /// - Parameter digest: the hash of the endpoint.
     func subscription(with digest: [UInt8]) async throws(StoreError) -> WebPushSubscription? {
-        guard let number = begin(digest) else {
-            return try await withCheckedContinuation { join(digest, $0) }.get()
+        let (batch, place) = newest.withLock { newest in
+            if let newest, let place = newest.join(digest) { return (newest, place) }
+            let batch = Batch(digest)
+            newest = batch
+            return (batch, 0)
         }
-        // The requests that wait for the same thread add theirs.
-        await Task.yield()
-        return try await lookUp(number).get()
-    }
-
-    /// Begins a batch.
-    /// - Returns: its number; nil if there is one with room.
-    private func begin(_ digest: [UInt8]) -> UInt64? {
-        state.withLock { state in
-            if let newest = state.batches[state.last], newest.digests.count < Self.maximumCount { return nil }
-            state.last += 1
-            state.batches[state.last] = Batch(digests: [digest])
-            return state.last
+        if place == 0 {
+            // The requests that wait for the same thread join.
+            await Task.yield()
+            batch.end(await found(batch.close()))
         }
-    }
-
-    /// Adds a request to the newest batch. If that was taken meanwhile, looks the request up alone.
-    private func join(_ digest: [UInt8], _ waiting: CheckedContinuation<Found, Never>) {
-        let hasJoined = state.withLock { state in
-            guard state.batches[state.last] != nil else { return false }
-            state.batches[state.last]?.digests.append(digest)
-            state.batches[state.last]?.others.append(waiting)
-            return true
-        }
-        if !hasJoined { Task { waiting.resume(returning: await found([digest]).map { $0.first.flatMap(\.self) }) } }
-    }
-
-    /// Looks up a batch, and answers the other requests.
-    /// - Returns: what the first one asked for.
-    private func lookUp(_ number: UInt64) async -> Found {
-        guard let batch = state.withLock({ $0.batches.removeValue(forKey: number) }) else { return .success(nil) }
-        let all = await found(batch.digests)
-        func result(_ index: Int) -> Found { all.map { $0.indices.contains(index) ? $0[index] : nil } }
-        for (index, waiting) in batch.others.enumerated() { waiting.resume(returning: result(index + 1)) }
-        return result(0)
+        return try await batch.result(place).get()
     }
 
     private func found(_ digests: [[UInt8]]) async -> Result<[WebPushSubscription?], StoreError> {

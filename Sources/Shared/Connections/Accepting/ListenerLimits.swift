@@ -1,4 +1,5 @@
 package import NIOCore
+package import Rates
 
 /// The limits of a listener, each with the reason for its value.
 package struct ListenerLimits: Sendable, Hashable {
@@ -17,4 +18,36 @@ package struct ListenerLimits: Sendable, Hashable {
     package var untrustedGrace = TimeAmount.seconds(2)
 
     package init() {}
+
+    package static let settings: [LimitSetting<ListenerLimits>] = [
+        LimitSetting(
+            .handshakeTimeout, "seconds for the TLS handshake and the HTTP/2 preface together", 1...1_000_000,
+            \.handshakeTimeout, .seconds),
+        LimitSetting(
+            .untrustedConnections, "open connections of one listener without a certificate or a valid provider token",
+            16...1_000_000, \.untrustedConnections, .count),
+    ]
+}
+
+extension Limit {
+    /// ``ConnectLimits/open``.
+    package static let openConnections = Limit("open-connections")
+    /// ``ConnectionBudget``: the system grants the process no more files.
+    package static let openFiles = Limit("open-files")
+    /// ``ListenerLimits/handshakeTimeout``.
+    package static let handshakeTimeout = Limit("handshake-timeout")
+    /// ``ListenerLimits/untrustedConnections``.
+    package static let untrustedConnections = Limit("untrusted-connections")
+
+    package static let ofConnections: [Limit] = [
+        .openConnections, .openFiles, .handshakeTimeout, .untrustedConnections,
+    ]
+}
+
+extension LimitUnit<TimeAmount> {
+    /// Whole milliseconds of seconds.
+    package static var seconds: Self {
+        // fits: a number of a setting's range, and these end at a hundred million
+        Self(value: { .milliseconds(Int64($0 * 1000)) }, number: { Double($0.nanoseconds) / 1_000_000_000 })
+    }
 }

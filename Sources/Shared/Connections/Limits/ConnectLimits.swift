@@ -13,6 +13,19 @@ package struct ConnectLimits: Sendable, Hashable {
         self.open = open
     }
 
+    /// The settings of the rate.
+    /// - Parameter name: as in ``Limit``, without `-rate`.
+    package static func settings(_ name: String, to ports: String) -> [LimitSetting<ConnectLimits>] {
+        [
+            LimitSetting(
+                Limit(name + "-rate"), "connects a second of one address to \(ports)", .rates, \.connects.perSecond,
+                .perSecond, forTests: 0),
+            LimitSetting(
+                Limit(name + "-burst"), "connects at once of one address to \(ports)", .bursts, \.connects.burst, .count
+            ),
+        ]
+    }
+
     /// No limits.
     package static let off = ConnectLimits(connects: .unlimited, open: 0)
 }

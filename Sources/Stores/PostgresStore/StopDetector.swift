@@ -1,7 +1,7 @@
 /// Notices that the process was stopped for a while: by a signal, by a debugger, because its machine slept, or because it
 /// got no processor time. Requests that wait in its sockets may then be old, and their providers may have sent newer ones
 /// to other nodes.
-struct Pulse: Sendable {
+struct StopDetector: Sendable {
     /// How often the process notes that it runs.
     static let interval = Duration.milliseconds(250)
     /// The longest gap between two notes in a process that was not stopped. A busy machine delays a thread by less, and a
@@ -18,7 +18,7 @@ struct Pulse: Sendable {
     init(at now: ContinuousClock.Instant) { last = now }
 
     /// Notes that the process runs.
-    mutating func beat(at now: ContinuousClock.Instant) {
+    mutating func noteRunning(at now: ContinuousClock.Instant) {
         if last.duration(to: now) > Self.maximumGap { noticed = now }
         last = max(last, now)
     }
@@ -26,7 +26,7 @@ struct Pulse: Sendable {
     /// Whether the process was stopped, and the lease was not renewed since, or only a moment later. Right at once,
     /// before the next note.
     mutating func wasStopped(at now: ContinuousClock.Instant) -> Bool {
-        if last.duration(to: now) > Self.maximumGap { beat(at: now) }
+        if last.duration(to: now) > Self.maximumGap { noteRunning(at: now) }
         return noticed != nil
     }
 
