@@ -12,21 +12,21 @@ package final class Activations: Sendable {
 
     private struct Buckets {
         var all = RateBucket()
-        var wrong = RateBucket()
-        var renewals = RateTable<DeviceKey>(Activations.renewals)
+        var wrongCodes = RateBucket()
+        var renewals = RateTable<DeviceKey>(Activations.renewalRate)
     }
 
     package init(invitations: any Invitations) { self.invitations = invitations }
 
     /// The rate of all activations. It is the rate at which devices may connect, because signing is the expensive
     /// part of an activation.
-    private static let all = Rate(burst: 20_000, perSecond: 2000)
+    private static let rate = Rate(burst: 20_000, perSecond: 2000)
 
     /// The rate of renewals for each device. One renewal a year is enough, and a failed one may be repeated.
-    private static let renewals = Rate(burst: 5, perSecond: 1 / 600)
+    private static let renewalRate = Rate(burst: 5, perSecond: 1 / 600)
 
     /// The rate of wrong codes. Nobody needs many attempts to type a code.
-    private static let wrong = Rate(burst: 20, perSecond: 1)
+    private static let wrongCodeRate = Rate(burst: 20, perSecond: 1)
 
     /// Decides, without waiting, whether an activation without a code may continue.
     func admitWithoutCode(to environment: Environment, isLocal: Bool) throws(Rejection) {
@@ -38,7 +38,7 @@ package final class Activations: Sendable {
     /// Counts a certificate that is about to be signed. Call it last, so that a refused request does not use up the
     /// rate.
     func admitSigning(at moment: Timestamp) throws(Rejection) {
-        guard rates.withLock({ $0.all.admits(Self.all, at: moment.nanoseconds) }) else {
+        guard rates.withLock({ $0.all.admits(Self.rate, at: moment.nanoseconds) }) else {
             throw Rejection(.tooManyRequests, detail: "Too many devices are being activated.")
         }
     }
@@ -65,7 +65,7 @@ package final class Activations: Sendable {
     /// Counts a wrong code.
     /// - Returns: the refusal.
     func wrongCode(at moment: Timestamp) -> Rejection {
-        guard rates.withLock({ $0.wrong.admits(Self.wrong, at: moment.nanoseconds) }) else {
+        guard rates.withLock({ $0.wrongCodes.admits(Self.wrongCodeRate, at: moment.nanoseconds) }) else {
             return Rejection(.tooManyRequests, detail: "Too many wrong activation codes were tried.")
         }
         return Rejection(.forbidden, detail: "The activation code is unknown, used, withdrawn or expired.")

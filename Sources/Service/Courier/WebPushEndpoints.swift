@@ -7,7 +7,7 @@ package import Trust
 package final class WebPushEndpoints: Sendable {
     let subscriptions: any WebPushSubscriptions
     private let key: EndpointKey
-    private let places = Mutex<String?>(nil)
+    private let knownOrigin = Mutex<String?>(nil)
 
     package init(_ subscriptions: any WebPushSubscriptions, key: EndpointKey) {
         self.subscriptions = subscriptions
@@ -16,8 +16,8 @@ package final class WebPushEndpoints: Sendable {
 
     /// See ``Courier/webPushOrigin``.
     package var origin: String? {
-        get { places.withLock { $0 } }
-        set { places.withLock { $0 = newValue } }
+        get { knownOrigin.withLock { $0 } }
+        set { knownOrigin.withLock { $0 = newValue } }
     }
 
     /// Makes a subscription with a number, random bytes and an endpoint that were never used. It is stored only if the app has

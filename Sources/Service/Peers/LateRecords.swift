@@ -14,9 +14,9 @@ struct LateRecords {
     private var last: UInt64 = 0
     private var isUnderWay = false
     /// The refusals that end when the last barrier has come back.
-    private var refused = Refusals()
+    private var refusals = Refusals()
     /// The refusals that end when the barrier after it has come back.
-    private var refusedLonger = Refusals()
+    private var laterRefusals = Refusals()
 
     /// The largest number of destinations to remember for one barrier. If there are more, everything is refused until the
     /// barrier comes back.
@@ -56,26 +56,26 @@ struct LateRecords {
     /// - Returns: The number of the barrier that has to be sent; nil if one is on its way. The next one then follows it.
     mutating func refuse(_ destinations: [Destination]?, isEnded: Bool) -> UInt64? {
         guard !isUnderWay else {
-            refusedLonger.insert(destinations, isEnded: isEnded)
+            laterRefusals.insert(destinations, isEnded: isEnded)
             return nil
         }
-        refused.insert(destinations, isEnded: isEnded)
+        refusals.insert(destinations, isEnded: isEnded)
         return nextBarrier()
     }
 
     /// Handles a barrier that came back.
     /// - Returns: The number of the barrier that has to be sent; nil if none has to.
-    mutating func passed(_ barrier: UInt64) -> UInt64? {
+    mutating func barrierPassed(_ barrier: UInt64) -> UInt64? {
         // Another number is a defect of the other node. Ignore it.
         guard isUnderWay, barrier == last else { return nil }
         isUnderWay = false
-        refused = refusedLonger
-        refusedLonger = Refusals()
+        refusals = laterRefusals
+        laterRefusals = Refusals()
         return nextBarrier()
     }
 
     private mutating func nextBarrier() -> UInt64? {
-        guard !refused.isEmpty else { return nil }
+        guard !refusals.isEmpty else { return nil }
         last += 1
         isUnderWay = true
         return last
@@ -83,12 +83,12 @@ struct LateRecords {
 
     /// Whether an offer for the destination has to be refused.
     func refusesOffer(for destination: Destination) -> Bool {
-        refused.contains(destination) || refusedLonger.contains(destination)
+        refusals.contains(destination) || laterRefusals.contains(destination)
     }
 
     /// Whether the registration may have ended after the other node has sent what arrives now. News of a stored notification is
     /// then ignored: the announcement in the store brings it.
     func mayHaveEnded(_ destination: Destination) -> Bool {
-        refused.mayHaveEnded(destination) || refusedLonger.mayHaveEnded(destination)
+        refusals.mayHaveEnded(destination) || laterRefusals.mayHaveEnded(destination)
     }
 }

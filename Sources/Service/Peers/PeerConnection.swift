@@ -11,19 +11,19 @@ final class PeerConnection: HTTP2Connection {
     let eventLoop: any EventLoop
     private let peers: Peers
     private let role: HTTP2Session.Role
-    /// The node that this side called; nil if this side was called.
-    private let expected: NodeID?
+    /// Nil if this side was called.
+    private let calledNode: NodeID?
     /// Whether the other side presented a node's certificate.
     private let isTrusted: Bool
     private var session: HTTP2Session?
     private var stream: StreamID?
     private var greeting = PeerGreeting()
     private var link: PeerLink?
-    private var unread = ByteBuffer()
+    private var unreadBytes = ByteBuffer()
     private var mayWrite = true
-    private var began = NIODeadline.now()
-    private var heard = NIODeadline.now()
-    private var pinged = NIODeadline.now()
+    private let start = NIODeadline.now()
+    private var lastHeard = NIODeadline.now()
+    private var lastPing = NIODeadline.now()
     private var clock: RepeatedTask?
     private let ended: EventLoopPromise<Void>?
 
@@ -33,7 +33,7 @@ final class PeerConnection: HTTP2Connection {
         self.isTrusted = isTrusted
         self.eventLoop = eventLoop
         role = .server
-        expected = nil
+        calledNode = nil
         ended = nil
     }
 
@@ -45,7 +45,7 @@ final class PeerConnection: HTTP2Connection {
         isTrusted = true
         eventLoop = ended.futureResult.eventLoop
         role = .client
-        expected = node
+        calledNode = node
         self.ended = ended
     }
 
@@ -69,11 +69,11 @@ final class PeerConnection: HTTP2Connection {
     /// connection open.
     func tick(now: NIODeadline) {
         let isGreeted = link != nil
-        guard isGreeted || now - began < peers.limits.connectTimeout, now - heard < peers.limits.silence else {
+        guard isGreeted || now - start < peers.limits.connectTimeout, now - lastHeard < peers.limits.silence else {
             return close()
         }
-        guard now - pinged >= peers.limits.pingInterval else { return }
-        pinged = now
+        guard now - lastPing >= peers.limits.pingInterval else { return }
+        lastPing = now
         session?.ping(0)
     }
 
@@ -106,7 +106,7 @@ final class PeerConnection: HTTP2Connection {
         if role == .server, self.stream == nil { self.stream = stream }
         if stream == self.stream { fields.forEach { name, value, _ in greeting.read(name: name, value: value) } }
         guard stream == self.stream, !endStream, link == nil, let session, let (node, origin) = greeting.contents,
-            expected == nil || expected == node, node != peers.greeting.node
+            calledNode == nil || calledNode == node, node != peers.greeting.node
         else { return close() }
         if role == .server {
             session.allowEndlessBody(stream)
@@ -125,24 +125,24 @@ final class PeerConnection: HTTP2Connection {
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { if stream == self.stream { close() } }
 
-    func pingAcknowledged(_ payload: UInt64) { heard = .now() }
+    func pingAcknowledged(_ payload: UInt64) { lastHeard = .now() }
 
-    func pingReceived() { heard = .now() }
+    func pingReceived() { lastHeard = .now() }
 
     // MARK: Records
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard stream == self.stream, let link else { return }
-        heard = .now()
-        bytes.withUnsafeBytes { _ = unread.writeBytes($0) }
+        lastHeard = .now()
+        bytes.withUnsafeBytes { _ = unreadBytes.writeBytes($0) }
         do throws(PeerRecord.Malformed) {
-            while let record = try PeerRecord.read(from: &unread, maximumBytes: peers.limits.recordBytes) {
+            while let record = try PeerRecord.read(from: &unreadBytes, maximumBytes: peers.limits.recordBytes) {
                 peers.received(record, from: link)
             }
         } catch {
             return close()
         }
-        unread.discardReadBytes()
+        unreadBytes.discardReadBytes()
     }
 
     /// Writes the waiting records. Records that wait together go out in one write.

@@ -10,7 +10,7 @@ struct PeerGreeting: Sendable {
 
     private var nodeText = ""
     private var originText = ""
-    private var isRight = false
+    private var isGreeting = false
     private(set) var takesBroadcasts = false
     private(set) var takesBarriers = false
     private(set) var answersDeviceQuestions = false
@@ -60,13 +60,13 @@ struct PeerGreeting: Sendable {
         if name.isEqual(to: "carillon-barriers") { takesBarriers = value.isEqual(to: "1") }
         if name.isEqual(to: "carillon-devices") { answersDeviceQuestions = value.isEqual(to: "1") }
         if name.isEqual(to: "carillon-web-push") { takesSubscriptions = value.isEqual(to: "1") }
-        if name.isEqual(to: ":path") { isRight = value.text == Self.path }
-        if name.isEqual(to: ":status") { isRight = value.isEqual(to: "200") }
+        if name.isEqual(to: ":path") { isGreeting = value.text == Self.path }
+        if name.isEqual(to: ":status") { isGreeting = value.isEqual(to: "200") }
     }
 
     /// The node and its origin; nil if the message is not a node's greeting.
     var contents: (NodeID, OfferOrigin)? {
-        guard isRight, let node = Hexadecimal.bytes(nodeText), (1...64).contains(node.count),
+        guard isGreeting, let node = Hexadecimal.bytes(nodeText), (1...64).contains(node.count),
             let origin = Hexadecimal.bytes(originText), origin.count == 8
         else { return nil }
         return (NodeID(bytes: node), OfferOrigin(rawValue: origin.reduce(0) { $0 << 8 | UInt64($1) }))

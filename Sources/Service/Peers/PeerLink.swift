@@ -19,13 +19,14 @@ final class PeerLink: Sendable {
     let answersDeviceQuestions: Bool
     private let eventLoop: any EventLoop
     private let limits: PeerLimits
-    private let opened = NIODeadline.now()
-    private let inbox = Mutex(Inbox())
+    private let openingTime = NIODeadline.now()
+    private let queue = Mutex(Queue())
     private let offers = Mutex(Offers())
-    private let late = Mutex(LateRecords())
+    private let lateRecords = Mutex(LateRecords())
     private let connection: NIOLoopBound<PeerConnection>
 
-    private struct Inbox {
+    /// The records that wait to be sent.
+    private struct Queue {
         var records = ByteBuffer()
         var isScheduled = false
         var isClosed = false
@@ -71,10 +72,10 @@ final class PeerLink: Sendable {
 
     // MARK: Sending
 
-    /// - Returns: true if the offer was sent or will be. If the link ends before the outcome arrives, ``closed()``
+    /// - Returns: true if the offer was sent or will be. If the link ends before the outcome arrives, ``end()``
     ///   returns the offer.
     func offer(_ offer: Offer, epoch: UInt64) -> Bool {
-        guard NIODeadline.now() - opened >= limits.settling, takes(offer.destination) else { return false }
+        guard NIODeadline.now() - openingTime >= limits.settling, takes(offer.destination) else { return false }
         if let id = offer.id {
             let hasRoom = offers.withLock { offers in
                 guard !offers.isClosed, offers.open.count < limits.openOffers else { return false }
@@ -84,7 +85,7 @@ final class PeerLink: Sendable {
             guard hasRoom else { return false }
         }
         guard send(.offer(offer, epoch: epoch)) else {
-            // If the link has ended meanwhile, `closed()` has returned the offer or will return it.
+            // If the link has ended meanwhile, `end()` has returned the offer or will return it.
             guard let id = offer.id else { return false }
             return offers.withLock { $0.open.removeValue(forKey: id.number) } == nil
         }
@@ -98,11 +99,11 @@ final class PeerLink: Sendable {
     /// - Returns: false if the queue has no room for the record.
     @discardableResult
     func send(_ record: PeerRecord) -> Bool {
-        let (isTaken, isFirst) = inbox.withLock { inbox -> (Bool, Bool) in
-            guard !inbox.isClosed, inbox.records.readableBytes < limits.queuedBytes else { return (false, false) }
-            record.write(to: &inbox.records)
-            defer { inbox.isScheduled = true }
-            return (true, !inbox.isScheduled)
+        let (isTaken, isFirst) = queue.withLock { queue -> (Bool, Bool) in
+            guard !queue.isClosed, queue.records.readableBytes < limits.queuedBytes else { return (false, false) }
+            record.write(to: &queue.records)
+            defer { queue.isScheduled = true }
+            return (true, !queue.isScheduled)
         }
         if isFirst { AfterBatch.perform(on: eventLoop) { self.connection.value.writeRecords() } }
         return isTaken
@@ -111,13 +112,13 @@ final class PeerLink: Sendable {
     /// Returns the waiting records, and empties the queue. Must be called on the event loop.
     /// - Returns: nil if no record waits.
     func drainRecords() -> ByteBuffer? {
-        inbox.withLock { inbox in
-            guard inbox.records.readableBytes > 0 else {
-                inbox.isScheduled = false
+        queue.withLock { queue in
+            guard queue.records.readableBytes > 0 else {
+                queue.isScheduled = false
                 return nil
             }
-            defer { inbox.records = ByteBuffer() }
-            return inbox.records
+            defer { queue.records = ByteBuffer() }
+            return queue.records
         }
     }
 
@@ -126,11 +127,11 @@ final class PeerLink: Sendable {
     /// Refuses what the other node has sent before this call for these destinations; nil for all.
     func refuseEarlier(for destinations: [Destination]?, isEnded: Bool) {
         guard takesBarriers else { return }
-        sendBarrier(late.withLock { $0.refuse(destinations, isEnded: isEnded) })
+        sendBarrier(lateRecords.withLock { $0.refuse(destinations, isEnded: isEnded) })
     }
 
     /// Handles a barrier that the other node has sent back.
-    func passed(_ barrier: UInt64) { sendBarrier(late.withLock { $0.passed(barrier) }) }
+    func barrierPassed(_ barrier: UInt64) { sendBarrier(lateRecords.withLock { $0.barrierPassed(barrier) }) }
 
     private func sendBarrier(_ barrier: UInt64?) {
         // Without an answer, the destinations would be refused for ever. If the answer does not come because the connection has
@@ -141,14 +142,14 @@ final class PeerLink: Sendable {
     /// Whether the offer comes too late. One with a single attempt waits for nothing, so it may come after a newer one.
     func refuses(_ offer: Offer) -> Bool {
         takesBarriers
-            && late.withLock {
+            && lateRecords.withLock {
                 offer.id == nil ? $0.mayHaveEnded(offer.destination) : $0.refusesOffer(for: offer.destination)
             }
     }
 
     /// Whether the news of a stored notification has to be ignored.
     func ignoresStored(for destination: Destination) -> Bool {
-        takesBarriers && late.withLock { $0.mayHaveEnded(destination) }
+        takesBarriers && lateRecords.withLock { $0.mayHaveEnded(destination) }
     }
 
     // MARK: Outcomes
@@ -156,17 +157,18 @@ final class PeerLink: Sendable {
     /// Forgets an offer whose outcome is no longer needed.
     func forget(_ offer: OfferID) { offers.withLock { _ = $0.open.removeValue(forKey: offer.number) } }
 
-    /// - Returns: the offer that this outcome belongs to; nil if there is no such open offer.
-    func end(_ offer: UInt64) -> (id: OfferID, destination: Destination)? {
-        offers.withLock { $0.open.removeValue(forKey: offer) }.map { ($0.id, $0.destination) }
+    /// Removes the open offer whose outcome has arrived.
+    /// - Returns: nil if there is no such open offer.
+    func takeOffer(_ number: UInt64) -> (id: OfferID, destination: Destination)? {
+        offers.withLock { $0.open.removeValue(forKey: number) }.map { ($0.id, $0.destination) }
     }
 
     /// Ends the link.
     /// - Returns: the offers whose outcomes will not arrive.
-    func closed() -> [(id: OfferID, destination: Destination)] {
-        inbox.withLock { inbox in
-            inbox.isClosed = true
-            inbox.records = ByteBuffer()
+    func end() -> [(id: OfferID, destination: Destination)] {
+        queue.withLock { queue in
+            queue.isClosed = true
+            queue.records = ByteBuffer()
         }
         return offers.withLock { offers in
             offers.isClosed = true

@@ -54,12 +54,12 @@ extension Peers {
         within time: Duration,
     ) async -> [NodeID: [ConnectedDevice]] {
         guard devices.count <= limits.askedDevices else { return [:] }
-        let asked = Set(devices)
+        let deviceSet = Set(devices)
         let answers = await ask(nodes, deviceQuestions, within: time) { link, number in
             link.answersDeviceQuestions ? .deviceQuestion(number, devices) : nil
         }
         // Another device in the answer would be a defect of the other node.
-        return answers.mapValues { $0.filter { asked.contains($0.key) } }
+        return answers.mapValues { $0.filter { deviceSet.contains($0.key) } }
     }
 
     func answer(_ number: UInt64, _ devices: [DeviceKey], over link: PeerLink) {

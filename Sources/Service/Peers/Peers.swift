@@ -36,7 +36,7 @@ package final class Peers: PeerRoutes, Sendable {
         /// The nodes that this node calls, with their addresses.
         var calls: [NodeID: Call] = [:]
         /// The other nodes that run, if one of the two can call the other.
-        var expected: Set<NodeID> = []
+        var expectedNodes: Set<NodeID> = []
         var isClosed = false
     }
 
@@ -78,7 +78,7 @@ package final class Peers: PeerRoutes, Sendable {
 
     /// The number of nodes that run and should be connected, but are not.
     package var missing: Int {
-        state.withLock { state in state.expected.count { state.links[$0] == nil } }
+        state.withLock { state in state.expectedNodes.count { state.links[$0] == nil } }
     }
 
     var openLinks: [PeerLink] { state.withLock { Array($0.links.values) } }
@@ -135,7 +135,7 @@ package final class Peers: PeerRoutes, Sendable {
             if state.origins[link.origin] === link { state.origins[link.origin] = nil }
         }
         let receiver = receiver.withLock { $0.receiver }
-        for offer in link.closed() { receiver?.ended(offer.id, of: offer.destination, .returned) }
+        for offer in link.end() { receiver?.ended(offer.id, of: offer.destination, .returned) }
         logger.debug("A node's connection has ended", metadata: ["node": "\(Hexadecimal.string(link.node.bytes))"])
     }
 
@@ -152,11 +152,11 @@ package final class Peers: PeerRoutes, Sendable {
             guard !link.ignoresStored(for: entry.entry.destination) else { return }
             receiver.stored(entry, offer: offer, epoch: epoch)
         case .outcome(let outcome, let number):
-            guard let offer = link.end(number) else { return }
+            guard let offer = link.takeOffer(number) else { return }
             receiver.ended(offer.id, of: offer.destination, outcome)
         case .broadcast(let broadcast): receiver.broadcast(broadcast)
         case .barrier(let barrier): if !link.send(.barrierPassed(barrier)) { link.close() }
-        case .barrierPassed(let barrier): link.passed(barrier)
+        case .barrierPassed(let barrier): link.barrierPassed(barrier)
         case .logQuestion(let number, let id): answer(number, id, over: link)
         case .logEntry(let number, let line): logQuestions.add(line, to: number, from: link.node)
         case .logEnd(let number): logQuestions.end(number, from: link.node, isComplete: true)
@@ -180,7 +180,7 @@ package final class Peers: PeerRoutes, Sendable {
         let expected = nodes.filter { $0.id != own && $0.state != .gone && (isReachable || $0.peer != nil) }
         let ended = state.withLock { state -> [Call] in
             guard !state.isClosed else { return [] }
-            state.expected = Set(expected.map(\.id))
+            state.expectedNodes = Set(expected.map(\.id))
             let ended = state.calls.filter { addresses[$0.key] != $0.value.address }
             for node in ended.keys { state.calls[node] = nil }
             for (node, address) in addresses where state.calls[node] == nil {

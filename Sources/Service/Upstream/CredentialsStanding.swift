@@ -9,7 +9,7 @@ struct CredentialsStanding: Sendable, Hashable {
     /// The present refusal; nil if the last answer shows that the upstream accepts the credentials.
     private(set) var refusal: CredentialsRefusal?
     /// When a refusal was logged last.
-    private var logged: Timestamp?
+    private var lastLogged: Timestamp?
     /// Whether the present refusal is in the log.
     private var isLogged = false
 
@@ -17,8 +17,8 @@ struct CredentialsStanding: Sendable, Hashable {
     /// - Returns: whether to log it.
     mutating func refused(_ reason: String, at now: Timestamp) -> Bool {
         refusal = CredentialsRefusal(reason: reason, since: refusal?.since ?? now)
-        if let logged, now < logged.advanced(by: Self.interval) { return false }
-        logged = now
+        if let lastLogged, now < lastLogged.advanced(by: Self.interval) { return false }
+        lastLogged = now
         isLogged = true
         return true
     }

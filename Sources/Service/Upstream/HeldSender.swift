@@ -14,7 +14,7 @@ package struct HeldSender: Sendable {
     private let forwarder: any Forwarding
     private let log: any DeliveryLog
     private let clock: ServiceClock
-    private let refused = RefusedUpstreams()
+    private let refusedUpstreams = RefusedUpstreams()
 
     package init(
         _ accounts: any Accounts,
@@ -92,7 +92,7 @@ package struct HeldSender: Sendable {
         let now = clock.moment.uptime
         // What is captured now must not reach a device by itself.
         return places.compactMap { accounts.current.upstreams[$0] }
-            .filter { $0.sendsHeld && refused.mayTry($0, at: now) }
+            .filter { $0.sendsHeld && refusedUpstreams.mayTry($0, at: now) }
     }
 
     private func sendIgnoringTrouble(to upstream: AppUpstream) async {
@@ -151,9 +151,12 @@ package struct HeldSender: Sendable {
             for await end in group { ended.append(end) }
             return ended
         }
-        for (push, answer) in ended { record(answer, push) }
+        // An attempt without an answer is not the last one.
+        for (push, answer) in ended {
+            for step in answer.steps(refusal: nil) { record(step, push) }
+        }
         if ended.contains(where: { Self.refusesGateway($0.answer) }) {
-            refused.refused(upstream, at: clock.moment.uptime)
+            refusedUpstreams.refused(upstream, at: clock.moment.uptime)
         }
         // First of all: what stays in the store is sent again.
         try await held.removeHeld(ended.filter { Self.next($0.answer) == .remove }.map(\.push.number))
@@ -242,17 +245,9 @@ package struct HeldSender: Sendable {
     }
 
     private func forward(_ push: HeldPush, to upstream: AppUpstream) async -> ForwardingAnswer {
-        var forwarded = push.push
-        forwarded.isHeld = true
-        return await forwarder.forward(forwarded, to: upstream)
-    }
-
-    /// Records an attempt, unless the notification was certainly not sent.
-    private func record(_ answer: ForwardingAnswer, _ push: HeldPush) {
-        if answer.mayHaveReachedUpstream { record(.forwarded, push) }
-        if case .answered(let answer) = answer {
-            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), push)
-        }
+        var push = push.push
+        push.isHeld = true
+        return await forwarder.forward(push, to: upstream)
     }
 
     private func record(_ step: DeliveryStep, _ push: HeldPush) {

@@ -25,7 +25,7 @@ package final class UpstreamForwarder: Forwarding {
         let credentials: CredentialsWatch?
         /// Nil if each key has a pool of its own.
         var pool: UpstreamPool?
-        var passed: [PassedKey: UpstreamPool] = [:]
+        var passthroughPools: [PassedKey: UpstreamPool] = [:]
     }
 
     private struct PassedKey: Hashable {
@@ -168,9 +168,9 @@ package final class UpstreamForwarder: Forwarding {
             guard let key else {
                 throw UpstreamError(.badCredentials, "The upstream needs the client's provider token.")
             }
-            if let pool = place.passed[key] { return (pool, nil) }
+            if let pool = place.passthroughPools[key] { return (pool, nil) }
             let pool = try poolFor(place.endpoint, suffix: "\(key.team) \(key.key)", upstream.place, &state)
-            state.places[upstream.place]?.passed[key] = pool
+            state.places[upstream.place]?.passthroughPools[key] = pool
             return (pool, nil)
         }
     }
@@ -225,14 +225,14 @@ package final class UpstreamForwarder: Forwarding {
                     state.places[name] = nil
                     continue
                 }
-                for key in place.passed.keys
+                for key in place.passthroughPools.keys
                 where snapshot.keys[key.key]?.revoked != nil || snapshot.keys[key.key] == nil {
-                    state.places[name]?.passed[key] = nil
+                    state.places[name]?.passthroughPools[key] = nil
                 }
             }
             let used = Set(
                 state.places.values.flatMap { place in
-                    (place.pool.map { [$0] } ?? []) + Array(place.passed.values)
+                    (place.pool.map { [$0] } ?? []) + Array(place.passthroughPools.values)
                 }.map { ObjectIdentifier($0) })
             let unused = state.pools.filter { !used.contains(ObjectIdentifier($0.value)) }
             for name in unused.keys { state.pools[name] = nil }

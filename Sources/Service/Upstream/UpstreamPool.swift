@@ -55,16 +55,16 @@ final class UpstreamPool: Sendable {
         switch result {
         case .failure(let error): return .failed(error.cause, mayHaveBeenTaken: error.mayHaveBeenTaken)
         case .success(let answer):
-            var forwarded = UpstreamAnswer(status: answer.status)
+            var told = UpstreamAnswer(status: answer.status)
             if !answer.isSuccess {
-                forwarded.reason = answer.reason
-                forwarded.timestamp = answer.timestamp
-                forwarded.detail = answer.detail.map { String($0.prefix(maximumDetailCharacters)) }
-                forwarded.retryAfter = answer.retryAfter
+                told.reason = answer.reason
+                told.timestamp = answer.timestamp
+                told.detail = answer.detail.map { String($0.prefix(maximumDetailCharacters)) }
+                told.retryAfter = answer.retryAfter
             }
-            forwarded.apnsID = answer.apnsID.flatMap { NotificationID($0) == nil ? nil : $0 }
-            forwarded.uniqueID = answer.uniqueID.flatMap { isWord($0, maximumBytes: maximumUniqueIDBytes) ? $0 : nil }
-            return .answered(forwarded)
+            told.apnsID = answer.apnsID.flatMap { NotificationID($0) == nil ? nil : $0 }
+            told.uniqueID = answer.uniqueID.flatMap { isWord($0, maximumBytes: maximumUniqueIDBytes) ? $0 : nil }
+            return .answered(told)
         }
     }
 

@@ -26,15 +26,23 @@ struct DeliverySimulationTests {
         #expect(first.now == second.now)
     }
 
+    /// Some defects need hundreds of seeds, so each has a seed that is known to find it
+    /// (``DeliverySimulation/Fault/knownSeed``). A change of the simulation gives the seeds other runs. Then this test searches
+    /// as before, and prints the seed that finds the defect now: enter it there.
     @Test(arguments: DeliverySimulation.Fault.allCases)
     func `A planted defect is found`(_ fault: DeliverySimulation.Fault) async {
+        if Self.finds(fault, seed: fault.knownSeed) { return }
         for seed in 1...1600 as ClosedRange<UInt64> {
-            let problems = DeliverySimulation(seed: seed, nodes: fault.nodes, fault: fault)
-                .run(rounds: Self.rounds, steps: Self.steps)
-            if !problems.isEmpty { return }
             await Task.yield()
+            if Self.finds(fault, seed: seed) {
+                return print("Seed \(seed) finds \(fault), and its known seed \(fault.knownSeed) no longer does")
+            }
         }
         Issue.record("no seed finds \(fault)")
+    }
+
+    private static func finds(_ fault: DeliverySimulation.Fault, seed: UInt64) -> Bool {
+        !DeliverySimulation(seed: seed, nodes: fault.nodes, fault: fault).run(rounds: rounds, steps: steps).isEmpty
     }
 
     /// script/simulate sets how long to run, and the first seed.

@@ -44,6 +44,27 @@ struct SmallDecisionsTests {
         #expect(rejection?.timestamp == 2000)
     }
 
+    // MARK: Forwarding
+
+    @Test(arguments: [nil, Rejection.Reason.serviceUnavailable])
+    func `The log has that a notification may have reached the upstream, and how that ended`(
+        _ refusal: Rejection.Reason?
+    ) {
+        var told = UpstreamAnswer(status: 410, reason: "Unregistered")
+        #expect(
+            ForwardingAnswer.answered(told).steps(own: "accepted", refusal: refusal)
+                == [.forwarded, .answered(status: 410, reason: "Unregistered", own: "accepted")])
+        told.status = .max
+        #expect(
+            ForwardingAnswer.answered(told).steps(refusal: refusal)
+                == [.forwarded, .answered(status: .max, reason: "Unregistered")])
+        let last = refusal.map { [DeliveryStep.rejected($0)] } ?? []
+        #expect(
+            ForwardingAnswer.failed("It is gone.", mayHaveBeenTaken: true).steps(refusal: refusal)
+                == [.forwarded] + last)
+        #expect(ForwardingAnswer.failed("It is off.", mayHaveBeenTaken: false).steps(refusal: refusal) == last)
+    }
+
     // MARK: Expiry
 
     private static func expiry(_ expiration: Expiration) -> Timestamp? {

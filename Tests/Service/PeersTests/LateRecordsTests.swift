@@ -24,12 +24,12 @@ struct LateRecordsTests {
         // A registration that has ended stays so, even if something is stored for the next one meanwhile.
         #expect(late.refuse([destination(2), destination(3)], isEnded: false) == nil)
         #expect(refused(late) == [true, true, true] && ended(late) == [false, true, false])
-        #expect(late.passed(1) == 2)
+        #expect(late.barrierPassed(1) == 2)
         #expect(refused(late) == [false, true, true] && ended(late) == [false, true, false])
         #expect(late.refuse([destination(1)], isEnded: false) == nil)
-        #expect(late.passed(2) == 3)
+        #expect(late.barrierPassed(2) == 3)
         #expect(refused(late) == [true, false, false] && ended(late) == [false, false, false])
-        #expect(late.passed(3) == nil)
+        #expect(late.barrierPassed(3) == nil)
         #expect(refused(late) == [false, false, false])
         #expect(late.refuse([destination(3)], isEnded: true) == 4)
         #expect(refused(late) == [false, false, true] && ended(late) == [false, false, true])
@@ -38,14 +38,14 @@ struct LateRecordsTests {
     @Test
     func `A barrier that was not sent, or came back before, changes nothing`() {
         var late = LateRecords()
-        #expect(late.passed(5) == nil)
-        #expect(late.passed(0) == nil)
+        #expect(late.barrierPassed(5) == nil)
+        #expect(late.barrierPassed(0) == nil)
         #expect(late.refuse([destination(1)], isEnded: false) == 1)
         #expect(late.refuse([destination(2)], isEnded: false) == nil)
-        for number in [.max, 0, 2] as [UInt64] { #expect(late.passed(number) == nil) }
+        for number in [.max, 0, 2] as [UInt64] { #expect(late.barrierPassed(number) == nil) }
         #expect(refused(late) == [true, true, false])
-        #expect(late.passed(1) == 2)
-        #expect(late.passed(1) == nil)
+        #expect(late.barrierPassed(1) == 2)
+        #expect(late.barrierPassed(1) == nil)
         #expect(refused(late) == [false, true, false])
     }
 
@@ -58,13 +58,13 @@ struct LateRecordsTests {
         #expect(!late.refusesOffer(for: destination(.max)))
         #expect(late.refuse([destination(1)], isEnded: false) == nil)
         #expect(late.refusesOffer(for: destination(.max)) && late.mayHaveEnded(destination(.max)))
-        #expect(late.passed(1) == 2)
+        #expect(late.barrierPassed(1) == 2)
         #expect(late.refusesOffer(for: destination(.max)) && late.mayHaveEnded(destination(.max)))
-        #expect(late.passed(2) == nil)
+        #expect(late.barrierPassed(2) == nil)
         #expect(!late.refusesOffer(for: destination(2)) && !late.mayHaveEnded(destination(2)))
         #expect(late.refuse(nil, isEnded: false) == 3)
         #expect(late.refusesOffer(for: destination(1)))
-        #expect(late.passed(3) == nil)
+        #expect(late.barrierPassed(3) == nil)
         #expect(!late.refusesOffer(for: destination(1)))
     }
 
@@ -73,8 +73,8 @@ struct LateRecordsTests {
         var late = LateRecords()
         let barriers = (0..<100_000).compactMap { late.refuse([destination($0)], isEnded: $0 % 2 == 0) }
         #expect(barriers == [1])
-        #expect(late.passed(1) == 2)
-        #expect(late.passed(2) == nil)
+        #expect(late.barrierPassed(1) == 2)
+        #expect(late.barrierPassed(2) == nil)
         #expect(!late.refusesOffer(for: destination(1)))
     }
 }

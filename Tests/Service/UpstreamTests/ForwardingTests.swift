@@ -182,10 +182,13 @@ import Testing
         }
     }
 
-    @Test func `The log has what the upstream has answered to a request whose client went away`() async throws {
+    @Test(arguments: [true, false])
+    func `The log has what became of a request whose client went away`(isAnswered: Bool) async throws {
         try await GatewayRig.run(script: { request, connection in
             // By then the client is away. If it is not, the log is the same.
-            connection.after(milliseconds: 300) { connection.answer(request.stream) }
+            connection.after(milliseconds: 300) {
+                if isAnswered { connection.answer(request.stream) } else { connection.close() }
+            }
         }) { rig async throws in
             let id = UUID().uuidString.lowercased()
             let client = try await rig.gateway.connectProvider()
@@ -195,7 +198,7 @@ import Testing
             await client.close()
             _ = await sent.result
             let events = try await rig.events(of: id, count: 2)
-            #expect(events.map { $0["event"] as? String } == ["forwarded", "answered"])
+            #expect(events.map { $0["event"] as? String } == ["forwarded", isAnswered ? "answered" : "rejected"])
         }
     }
 

@@ -51,7 +51,9 @@ struct VirtualSubscriptionTests {
                 try await service.journal("status=400").first?["reason"]?.string?.contains("TTL is missing") == true)
             let devices = try await service.test.manage("GET", "/v1/devices")
             let list = try JSONValue(answer: Array(devices.body))
-            let id = try #require(list.elements.first?.members["deviceID"]?.string)
+            // Beside the device that the service was made with.
+            let device = list.elements.first { $0.members["virtual"] == true }
+            let id = try #require(device?.members["deviceID"]?.string)
             let removed = try await service.test.manage(
                 "PATCH", "/v1/devices/\(id)", Data(#"{"behaviour":{"kind":"removed"}}"#.utf8))
             #expect(removed.status == 200)

@@ -117,6 +117,44 @@ struct ConnectionTests {
         #expect(client.isFinished)
     }
 
+    @Test func `A request that cannot begin says whether another connection can take it`() throws {
+        func failure(_ client: Side) throws -> String {
+            let error = try #require(throws: HTTP2Endpoint.OpenFailure.self) { try client.open() }
+            return "\(error)"
+        }
+        let goesAway = Side.client()
+        goesAway.endpoint.goAway(lastStream: .last, .noError)
+        #expect(try failure(goesAway) == "goingAway")
+        #expect(goesAway.availableStreams == 0)
+        let hasFailed = Side.client()
+        #expect(hasFailed.receive(Wire.data(0, "")).count == 1)
+        #expect(try failure(hasFailed) == "notActive")
+        let isClosed = Side.client()
+        isClosed.endpoint.close()
+        #expect(try failure(isClosed) == "notActive")
+        #expect(isClosed.receive(Wire.ping(1)) == [] && isClosed.output() == [])
+    }
+
+    @Test func `RFC 9113, 3.4 and 6.8: a client's preface may come after the server's GOAWAY`() {
+        let server = Side(.server)
+        server.endpoint.goAway(lastStream: .connection, .noError)
+        _ = server.output()
+        #expect(!server.hasReceivedSettings)
+        #expect(server.receive(Wire.preface + Wire.settings() + Wire.headers(1, Wire.get)) == ["settings"])
+        #expect(server.hasReceivedSettings && server.isFinished)
+        #expect(server.lastAcceptedStream == .connection)
+        let other = Side(.server)
+        other.endpoint.goAway(lastStream: .connection, .noError)
+        #expect(other.receive(Wire.preface + Wire.ping(1)) == ["failed PROTOCOL_ERROR (RFC 9113, 3.4)"])
+        #expect(!other.hasReceivedSettings)
+    }
+
+    @Test func `An endpoint that was closed still knows why it has failed`() {
+        _ = server.receive(Wire.data(0, ""))
+        server.endpoint.close()
+        #expect(server.hasFailed && server.isFinished)
+    }
+
     @Test func `RFC 9113, 6.8: streams above the last one of our GOAWAY are ignored, but decoded`() {
         server.endpoint.goAway(lastStream: StreamID(1), .noError)
         #expect(server.output() == ["GOAWAY 1 0"])

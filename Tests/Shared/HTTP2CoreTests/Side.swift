@@ -150,6 +150,8 @@ extension Side {
     var availableStreams: Int { endpoint.availableStreams }
     var isFinished: Bool { endpoint.isFinished }
     var hasFailed: Bool { endpoint.failure != nil }
+    var hasReceivedSettings: Bool { endpoint.hasReceivedSettings }
+    var lastAcceptedStream: StreamID? { endpoint.lastAcceptedStream }
     var peerSettings: Settings { endpoint.peerSettings }
     var lastProcessedStream: StreamID { endpoint.lastProcessedStream }
     /// The fields of the last event that has fields.

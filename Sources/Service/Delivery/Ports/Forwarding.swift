@@ -125,6 +125,21 @@ package enum ForwardingAnswer: Sendable, Hashable {
         case .failed(_, let mayHaveBeenTaken): mayHaveBeenTaken
         }
     }
+
+    /// What the delivery log says of this attempt, in this order (docs/delivery-log.md).
+    /// - Parameters:
+    ///   - own: what this service would have answered, if that was compared and differs.
+    ///   - refusal: the last step if there is no answer; nil if another step follows or the notification is sent again.
+    package func steps(own: String? = nil, refusal: Rejection.Reason?) -> [DeliveryStep] {
+        var steps: [DeliveryStep] = mayHaveReachedUpstream ? [.forwarded] : []
+        switch self {
+        case .answered(let told):
+            steps.append(.answered(status: UInt16(clamping: told.status), reason: told.reason, own: own))
+        case .failed:
+            if let refusal { steps.append(.rejected(refusal)) }
+        }
+        return steps
+    }
 }
 
 /// The answer of an upstream, with the values of the response (Guide, Tables 8-3 to 8-5).

@@ -155,17 +155,10 @@ final class DevelopmentParts: Sendable {
                 .conflict, "The app \(captured.place.bundleID) has no upstream now that it can be released to.")
         }
         let answer = await forwarder.forward(captured.push, to: upstream)
-        if answer.mayHaveReachedUpstream { record(.forwarded, captured) }
-        switch answer {
-        case .answered(let answer):
-            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), captured)
-        case .failed: record(.rejected(.serviceUnavailable), captured)
+        for step in answer.steps(refusal: .serviceUnavailable) {
+            log.record(DeliveryEvent(time: clock.time, step: step, subject: captured.subject))
         }
         return (captured.headers.id, answer)
-    }
-
-    private func record(_ step: DeliveryStep, _ push: HeldPush) {
-        log.record(DeliveryEvent(time: clock.time, step: step, subject: push.subject))
     }
 
     /// The registrations and mailboxes for `Delivery`.

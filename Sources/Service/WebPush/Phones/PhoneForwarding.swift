@@ -89,10 +89,9 @@ package final class PhoneForwarding: PhoneSending {
         let subject = NotificationSubject(
             id: id, address: .deviceToken(phone.owner), topic: phone.app.bundleID.rawValue)
         let answer = await port.forward(push, to: upstream)
-        if answer.mayHaveReachedUpstream {
-            log.record(DeliveryEvent(time: clock.time, step: .forwarded, subject: subject))
+        for step in answer.steps(refusal: .serviceUnavailable) {
+            log.record(DeliveryEvent(time: clock.time, step: step, subject: subject))
         }
-        log.record(DeliveryEvent(time: clock.time, step: answer.step, subject: subject))
         if let kept, answer.isRefusal { await remove(kept) }
         return try outcome(answer)
     }
@@ -202,14 +201,6 @@ package final class PhoneForwarding: PhoneSending {
 }
 
 extension ForwardingAnswer {
-    /// What the delivery log has of it.
-    fileprivate var step: DeliveryStep {
-        switch self {
-        case .answered(let told): .answered(status: UInt16(clamping: told.status), reason: told.reason)
-        case .failed: .rejected(.serviceUnavailable)
-        }
-    }
-
     /// Whether the upstream has certainly not accepted the notification.
     fileprivate var isRefusal: Bool {
         switch self {

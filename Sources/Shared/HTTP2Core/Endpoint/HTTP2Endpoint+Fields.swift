@@ -101,7 +101,7 @@ extension HTTP2Endpoint {
             let underWay = Int(clamping: stream.rawValue - max(last, lastProcessedStream).rawValue) / 2
             if underWay <= limits.maxConcurrentStreams { flood.streamOpened() }
             // RFC 9113, 6.8: GOAWAY says itself that they were not processed.
-            if stream <= sentGoAway ?? .last { try answer { $0.reset(stream, .refusedStream) } }
+            if stream <= state.closing.sentGoAway ?? .last { try answer { $0.reset(stream, .refusedStream) } }
             return tellsIgnored ? .ignoredFields(stream, endStream: endStream) : nil
         }
         flood.streamOpened()

@@ -39,7 +39,7 @@ extension HTTP2Endpoint {
             try apply(setting, payload.uint32(at: offset + 2))
             offset += Setting.byteCount
         }
-        hasReceivedSettings = true
+        state.settingsReceived()
         try answer { $0.settingsAcknowledgement() }
         return .settings
     }
@@ -93,10 +93,10 @@ extension HTTP2Endpoint {
     mutating func handleGoAway(_ payload: Span<UInt8>, _ now: UInt64) throws(Fault) -> Event? {
         try flood.countIdleFrame(at: now)
         let last = StreamID(payload.uint32(at: 0) & StreamID.last.rawValue)
-        guard last <= receivedGoAway ?? .last else {
+        guard last <= state.closing.receivedGoAway ?? .last else {
             throw Fault(.protocolError, "RFC 9113, 6.8", "the last stream of GOAWAY increases")
         }
-        receivedGoAway = last
+        state.close { $0.receivedGoAway = last }
         if role == .client {
             // RFC 9113, 6.8 and 8.7: these were not processed.
             for stream in streams.streams(where: { $0.id > last }) {

@@ -26,9 +26,6 @@ extension HTTP2Endpoint {
             position += count
             reading = count == rest ? .head : .skip(rest - count)
             return nil
-        case .nothing:
-            position = bytes.count
-            return nil
         }
     }
 
@@ -90,7 +87,7 @@ extension HTTP2Endpoint {
         guard head.length <= local.maxFrameBytes else {
             throw Fault(.frameSizeError, "RFC 9113, 4.2", "a frame exceeds SETTINGS_MAX_FRAME_SIZE")
         }
-        guard hasReceivedSettings || head.type == FrameType.settings && !head.has(FrameFlag.acknowledge) else {
+        guard state.hasReceivedSettings || head.type == FrameType.settings && !head.has(FrameFlag.acknowledge) else {
             throw Fault(.protocolError, "RFC 9113, 3.4", "the first frame is not SETTINGS")
         }
     }

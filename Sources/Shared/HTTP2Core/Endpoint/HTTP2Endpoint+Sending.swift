@@ -80,17 +80,19 @@ extension HTTP2Endpoint {
 
     /// Client: the number of requests that can begin now (RFC 9113, 5.1.2).
     package var availableStreams: Int {
-        guard role == .client, canSend, sentGoAway == nil, receivedGoAway == nil else { return 0 }
-        let peer =
-            hasReceivedSettings
-            ? peerSettings.maxConcurrentStreams ?? .max : limits.concurrentStreamsBeforeSettings
-        return max(0, min(peer, limits.maxConcurrentStreams) - streams.count)
+        mutating get {
+            guard role == .client, state.isRunning else { return 0 }
+            let peer =
+                state.hasReceivedSettings
+                ? peerSettings.maxConcurrentStreams ?? .max : limits.concurrentStreamsBeforeSettings
+            return max(0, min(peer, limits.maxConcurrentStreams) - streams.count)
+        }
     }
 
     /// Client: begins a request. If `endStream` is false, `sendData` sends its content.
     package mutating func open(_ list: FieldList, endStream: Bool) throws(OpenFailure) -> StreamID {
-        guard role == .client, canSend else { throw .notActive }
-        guard sentGoAway == nil, receivedGoAway == nil else { throw .goingAway }
+        guard role == .client, state.canSend else { throw .notActive }
+        guard state.isRunning else { throw .goingAway }
         guard nextStream <= StreamID.last.rawValue else { throw .streamsUsedUp }
         guard availableStreams > 0 else { throw .tooManyStreams }
         let id = StreamID(nextStream)
@@ -113,7 +115,7 @@ extension HTTP2Endpoint {
 
     /// Sends a response, an interim response, or trailers, which end the stream (RFC 9113, 8.1).
     package mutating func sendFields(_ list: FieldList, endStream: Bool, on id: StreamID) -> SendResult {
-        guard canSend, let index = streams.index(of: id) else { return .closed }
+        guard state.canSend, let index = streams.index(of: id) else { return .closed }
         let flags = streams[index].flags
         guard !flags.contains(.localEnded) else { return .closed }
         // Before the final response a server sends interim ones, and after it trailers.
@@ -166,7 +168,7 @@ extension HTTP2Endpoint {
     ///   was sent. nil if the stream is not open, our side has ended, or a server has not sent the final response (RFC
     ///   9113, 8.1).
     package mutating func sendData(_ content: Span<UInt8>, endStream: Bool, on id: StreamID) -> Int? {
-        guard canSend, let index = streams.index(of: id) else { return nil }
+        guard state.canSend, let index = streams.index(of: id) else { return nil }
         let flags = streams[index].flags
         guard !flags.contains(.localEnded), role == .client || flags.contains(.hasSentResponse) else { return nil }
         guard !content.isEmpty else {
@@ -196,7 +198,7 @@ extension HTTP2Endpoint {
 
     /// Resets a stream (RFC 9113, 6.4). `closed` follows with the next events.
     package mutating func reset(_ id: StreamID, _ code: ErrorCode) {
-        guard canSend, streams.remove(id) != nil else { return }
+        guard state.canSend, streams.remove(id) != nil else { return }
         closedStreams.wasReset(id)
         writer.reset(id, code)
         enqueue(.closed(id, code, nil))
@@ -210,7 +212,7 @@ extension HTTP2Endpoint {
 
     /// Opens the stream's window again, also for what came meanwhile.
     package mutating func resumeReading(_ id: StreamID) {
-        guard canSend, let index = streams.index(of: id) else { return }
+        guard state.canSend, let index = streams.index(of: id) else { return }
         let size = local.inForce.streamWindowBytes
         let due = streams.update(at: index) { stream -> Int? in
             guard stream.flags.contains(.isPaused), !stream.flags.contains(.ignoresContent) else { return nil }
@@ -233,7 +235,7 @@ extension HTTP2Endpoint {
 
     /// Sends PING (RFC 9113, 6.7). `pingAcknowledged` follows.
     package mutating func ping(_ payload: UInt64) {
-        guard canSend else { return }
+        guard state.canSend else { return }
         writer.ping(payload, isAcknowledgement: false)
         flood.pingSent()
     }
@@ -241,9 +243,14 @@ extension HTTP2Endpoint {
     /// Sends GOAWAY (RFC 9113, 6.8). Streams of the peer above `lastStream` are ignored from now on. The number never
     /// increases. A server that passes `StreamID.last` still accepts requests.
     package mutating func goAway(lastStream: StreamID, _ code: ErrorCode, debugData: [UInt8] = []) {
-        guard canSend else { return }
-        let last = min(lastStream, sentGoAway ?? .last)
-        sentGoAway = last
+        guard state.canSend else { return }
+        writeGoAway(lastStream: lastStream, code, debugData: debugData)
+    }
+
+    /// RFC 9113, 6.8: the number never increases.
+    mutating func writeGoAway(lastStream: StreamID, _ code: ErrorCode, debugData: [UInt8]) {
+        let last = min(lastStream, state.closing.sentGoAway ?? .last)
+        state.close { $0.sentGoAway = last }
         writer.goAway(lastStream: last, code, debugData: debugData)
     }
 
@@ -252,7 +259,7 @@ extension HTTP2Endpoint {
     /// - Returns: true if SETTINGS were written, so the caller has to flush.
     @discardableResult
     package mutating func announce(concurrentStreams: Int) -> Bool {
-        guard canSend, role == .server else { return false }
+        guard state.canSend, role == .server else { return false }
         let streams = min(max(0, concurrentStreams), limits.maxConcurrentStreams)
         guard local.announce(concurrentStreams: streams) else { return false }
         sendConcurrentStreams()
@@ -261,11 +268,11 @@ extension HTTP2Endpoint {
 
     /// Server: refuses the requests that come from now on, before GOAWAY is sent. They can be sent again elsewhere (RFC
     /// 9113, 8.7).
-    package mutating func refuseStreams() { refusesStreams = true }
+    package mutating func refuseStreams() { state.close { $0.refusesStreams = true } }
 
     /// Answers nothing more: what comes is only read to tell what is ignored. A connection error ends the reading, and
     /// not what waits to be sent.
-    package mutating func stopAnswering() { isAnswering = false }
+    package mutating func stopAnswering() { state.stopAnswering() }
 
     mutating func sendConcurrentStreams() {
         guard let streams = local.announcedConcurrentStreams else { return }

@@ -22,8 +22,6 @@ package struct HTTP2Endpoint: ~Copyable {
         case data(DataProgress)
         /// The rest of a frame that is ignored.
         case skip(Int)
-        /// Nothing more is read.
-        case nothing
     }
 
     /// A field block that CONTINUATION frames continue (RFC 9113, 6.10).
@@ -38,12 +36,7 @@ package struct HTTP2Endpoint: ~Copyable {
     package let limits: EndpointLimits
     /// Server: whether the events `ignoredFields` and `ignoredData` are wanted.
     package var tellsIgnored = false
-    /// Server: whether each new stream is refused. A client that does not know it yet may send whole requests in vain.
-    var refusesStreams = false
-    /// Whether the peer's frames are answered.
-    var isAnswering = true
-    /// Whether nothing more is sent or received.
-    private var isClosed = false
+    var state = ConnectionState.running(.awaited)
 
     // Receiving
     var reading: Reading
@@ -77,20 +70,12 @@ package struct HTTP2Endpoint: ~Copyable {
     var local = LocalSettings()
     /// The peer's settings. Before its SETTINGS have come, these are the protocol's initial values.
     package internal(set) var peerSettings = Settings()
-    /// Whether the peer's preface has come, with its SETTINGS (RFC 9113, 3.4).
-    package internal(set) var hasReceivedSettings = false
     /// The highest stream that the peer has opened.
     var lastPeerStream = StreamID.connection
     /// Server: the highest stream that the user was told, as a request or as one that was malformed.
     package internal(set) var lastProcessedStream = StreamID.connection
     /// Client: the number of the next stream.
     var nextStream: UInt32 = 1
-    /// The last stream of the GOAWAY that we sent; nil if we sent none.
-    package internal(set) var sentGoAway: StreamID?
-    /// The last stream of the GOAWAY that came; nil if none came.
-    package internal(set) var receivedGoAway: StreamID?
-    /// The connection error that has ended the connection.
-    package private(set) var failure: Fault?
 
     /// Begins a connection: the preface and SETTINGS are in the output (RFC 9113, 3.4).
     package init(role: Role, limits: EndpointLimits = EndpointLimits()) {
@@ -107,17 +92,35 @@ package struct HTTP2Endpoint: ~Copyable {
 
     /// Whether the connection can be closed: no new streams will come, and the last one has ended (RFC 9113, 6.8).
     package var isFinished: Bool {
-        mutating get { failure != nil || (sentGoAway != nil || receivedGoAway != nil) && streams.isEmpty }
+        mutating get {
+            switch state {
+            case .running: false
+            case .failed: true
+            default: streams.isEmpty && state.closing.hasGoAway
+            }
+        }
     }
 
     /// Whether the client's preface is not complete (RFC 9113, 3.4).
     package var isReadingPreface: Bool { if case .preface = reading { true } else { false } }
 
-    /// Server: the last stream that may be processed (RFC 9113, 6.8); nil if there is no limit.
-    package var lastAcceptedStream: StreamID? { refusesStreams ? lastProcessedStream : sentGoAway }
+    /// Whether the peer's preface has come, with its SETTINGS (RFC 9113, 3.4).
+    package var hasReceivedSettings: Bool { mutating get { state.hasReceivedSettings } }
 
-    /// Whether frames can be sent.
-    var canSend: Bool { failure == nil && !isClosed }
+    /// The last stream of the GOAWAY that came; nil if none came.
+    package var receivedGoAway: StreamID? { mutating get { state.closing.receivedGoAway } }
+
+    /// The connection error that has ended the connection.
+    package var failure: Fault? { mutating get { state.failure } }
+
+    /// Server: the last stream that may be processed (RFC 9113, 6.8); nil if there is no limit.
+    package var lastAcceptedStream: StreamID? {
+        mutating get {
+            guard !state.isRunning else { return nil }
+            let closing = state.closing
+            return closing.refusesStreams ? lastProcessedStream : closing.sentGoAway
+        }
+    }
 
     /// Whether the peer has not acknowledged our SETTINGS (RFC 9113, 6.5.3).
     package var hasUnacknowledgedSettings: Bool { local.isUnacknowledged }
@@ -132,11 +135,11 @@ package struct HTTP2Endpoint: ~Copyable {
     package mutating func next(_ bytes: Span<UInt8>, at position: inout Int, now: UInt64) -> Event? {
         while true {
             if let event = nextQueued() { return event }
-            guard failure == nil else {
+            guard position >= 0, position < bytes.count else { return nil }
+            guard state.isRead else {
                 position = bytes.count
                 return nil
             }
-            guard position >= 0, position < bytes.count else { return nil }
             do throws(Fault) {
                 if let event = try read(bytes, &position, now) { return event }
             } catch {
@@ -160,24 +163,20 @@ package struct HTTP2Endpoint: ~Copyable {
     mutating func enqueue(_ event: Event) { queue.append(event) }
 
     /// Handles a connection error (RFC 9113, 5.4.1). GOAWAY has the rule that was broken as debug data.
-    mutating func fail(_ fault: Fault) {
-        guard failure == nil else { return }
-        guard isAnswering else { return readNothing() }
-        failure = fault
-        // A peer that does not speak HTTP/2 would not understand GOAWAY (RFC 9113, 3.4, allows to omit it).
-        if !isReadingPreface {
-            let last = min(lastProcessedStream, sentGoAway ?? .last)
-            sentGoAway = last
-            writer.goAway(lastStream: last, fault.code, debugData: Array(fault.description.utf8))
+    private mutating func fail(_ fault: Fault) {
+        forgetUnread()
+        if state.isAnswering {
+            // A peer that does not speak HTTP/2 would not understand GOAWAY (RFC 9113, 3.4, allows to omit it).
+            if !isReadingPreface {
+                writeGoAway(lastStream: lastProcessedStream, fault.code, debugData: Array(fault.description.utf8))
+            }
+            enqueue(.failed(fault))
         }
-        pending = []
-        block = nil
-        fieldsBegan = nil
-        enqueue(.failed(fault))
+        state.fail(fault)
     }
 
-    private mutating func readNothing() {
-        reading = .nothing
+    /// Releases what has come of a frame or a field block that is not complete.
+    private mutating func forgetUnread() {
         pending = []
         block = nil
         fieldsBegan = nil
@@ -218,7 +217,7 @@ package struct HTTP2Endpoint: ~Copyable {
     /// Writes a frame that answers the peer's, and counts it.
     @inline(__always)
     mutating func answer(_ write: (inout FrameWriter) -> Void) throws(Fault) {
-        guard isAnswering else { return }
+        guard state.isAnswering else { return }
         write(&writer)
         unsentReplies += 1
         guard unsentReplies <= limits.maxUnsentReplies else { throw Fault(flood: .unsentReplies) }
@@ -235,8 +234,8 @@ package struct HTTP2Endpoint: ~Copyable {
 
     /// Ends everything, and releases all memory. Nothing is sent or received any more.
     package mutating func close() {
-        isClosed = true
-        readNothing()
+        state.end()
+        forgetUnread()
         queue = []
         queueStart = 0
         scratch = []

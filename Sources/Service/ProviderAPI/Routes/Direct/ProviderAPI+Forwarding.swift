@@ -25,10 +25,11 @@ extension ProviderAPI {
         guard let forwarding else { return .rejected(Rejection(.serviceUnavailable)) }
         let pushed = push.makePush(of: request, id: id, by: forwarding.name)
         let ended = await forwarding.port.forward(pushed, to: push.upstream)
-        if ended.mayHaveReachedUpstream { record(.forwarded, request, id) }
+        for step in ended.steps(refusal: .serviceUnavailable) {
+            deliveryLog.record(DeliveryEvent(time: clock.time, step: step, subject: request.subject(id)))
+        }
         switch ended {
         case .answered(let answer):
-            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), request, id)
             guard answer.status != 200 else { return .accepted }
             guard let reason = answer.reason.flatMap(Rejection.Reason.init(rawValue:)) else {
                 return .rejected(
@@ -38,12 +39,7 @@ extension ProviderAPI {
             }
             return .rejected(Rejection(reason, timestamp: answer.timestamp, detail: answer.detail))
         case .failed(let cause, _):
-            record(.rejected(.serviceUnavailable), request, id)
             return .rejected(Rejection(.serviceUnavailable, detail: "The upstream has not answered: \(cause)"))
         }
-    }
-
-    private func record(_ step: DeliveryStep, _ request: ProviderRequest, _ id: NotificationID) {
-        deliveryLog.record(DeliveryEvent(time: clock.time, step: step, subject: request.subject(id)))
     }
 }

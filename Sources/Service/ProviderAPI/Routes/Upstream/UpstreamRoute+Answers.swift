@@ -42,20 +42,20 @@ extension UpstreamRoute {
         // Otherwise this is the answer to a copy.
         guard case .upstream(let push) = request.kind, !push.isAnswered else { return }
         push.isAnswered = true
-        if answer.mayHaveReachedUpstream { connection.record(.forwarded, request) }
         if case .failed = answer, let refusal = endOfGrant(request, push, of: connection) {
-            connection.record(.rejected(refusal.reason), request)
+            record(answer.steps(refusal: refusal.reason), request, of: connection)
             return connection.refuse(request, on: stream, refusal)
         }
         switch answer {
         case .answered(let told) where push.grant != nil && told.refusesGateway:
+            record(answer.steps(refusal: nil), request, of: connection)
             refusedGateway(told, request, push, on: stream, of: connection)
         case .answered(let told):
             let own = ComparedAnswer.difference(own: push, told)
-            connection.record(
-                .answered(status: UInt16(clamping: told.status), reason: told.reason, own: own), request)
+            record(answer.steps(own: own, refusal: nil), request, of: connection)
             respond(told, to: request, push, own: own, on: stream, of: connection)
         case .failed(let cause, let mayHaveBeenTaken):
+            record(answer.steps(refusal: nil), request, of: connection)
             // Most causes say it already.
             let isSaid = !mayHaveBeenTaken || cause.contains("may have accepted")
             let more = isSaid ? "" : " It may have accepted the notification."
@@ -65,13 +65,18 @@ extension UpstreamRoute {
         }
     }
 
-    /// Records what an upstream has answered to a request that its client has cancelled.
+    private static func record(
+        _ steps: [DeliveryStep], _ request: ProviderRequest, of connection: ProviderConnection
+    ) {
+        for step in steps { connection.record(step, request) }
+    }
+
+    /// Records what became of a request that its client has cancelled. It is not held, because nobody was told so.
     private static func record(_ answer: ForwardingAnswer, of subject: NotificationSubject, to api: ProviderAPI) {
         guard answer.mayHaveReachedUpstream else { return }
-        api.deliveryLog.record(DeliveryEvent(time: api.clock.time, step: .forwarded, subject: subject))
-        guard case .answered(let told) = answer else { return }
-        let step = DeliveryStep.answered(status: UInt16(clamping: told.status), reason: told.reason)
-        api.deliveryLog.record(DeliveryEvent(time: api.clock.time, step: step, subject: subject))
+        for step in answer.steps(refusal: .serviceUnavailable) {
+            api.deliveryLog.record(DeliveryEvent(time: api.clock.time, step: step, subject: subject))
+        }
     }
 
     /// Answers a grant whose notification the upstream refuses because of the gateway's own key or certificate. A 403 would
@@ -83,7 +88,6 @@ extension UpstreamRoute {
         on stream: StreamID,
         of connection: ProviderConnection,
     ) {
-        connection.record(.answered(status: UInt16(clamping: told.status), reason: told.reason), request)
         let unavailable = Rejection(
             .serviceUnavailable,
             detail:
