@@ -55,12 +55,8 @@ extension UpstreamRoute {
             connection.record(
                 .answered(status: UInt16(clamping: told.status), reason: told.reason, own: own), request)
             respond(told, to: request, push, own: own, on: stream, of: connection)
-        case .failed(let cause, let mayHaveBeenTaken):
-            // Most causes say it already.
-            let isSaid = !mayHaveBeenTaken || cause.contains("may have accepted")
-            let more = isSaid ? "" : " It may have accepted the notification."
-            let unavailable = Rejection(
-                .serviceUnavailable, detail: "The upstream has not answered: \(cause)\(more)")
+        case .failed(let cause, _):
+            let unavailable = Rejection(.serviceUnavailable, detail: "The upstream has not answered: \(cause)")
             keepOrRefuse(request, push, unavailable, on: stream, of: connection)
         }
     }
