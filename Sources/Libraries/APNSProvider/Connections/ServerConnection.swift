@@ -279,10 +279,9 @@ final class ServerConnection: HTTP2Application {
         owner?.requestEnded(on: id)
         guard exchange.isOpen else { return }
         if error == .refusedStream {
-            let isUnprocessed = goAwayCause != nil
             let cause =
                 goAwayCause.map { "The service ended the connection: \($0)." } ?? "The service refused the stream."
-            owner?.refused(exchange.job, isUnprocessed: isUnprocessed, ProviderError(.gaveUp, cause))
+            owner?.refused(exchange.job, isByGoAway: goAwayCause != nil, ProviderError(.gaveUp, cause))
         } else if session?.isActive == true, goAwayCause == nil {
             let cause = "The service reset the request: \(error)."
             owner?.finish(exchange.job, .failure(ProviderError(.gaveUp, cause, mayHaveBeenTaken: true)))
