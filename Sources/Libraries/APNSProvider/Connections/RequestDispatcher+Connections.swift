@@ -12,6 +12,7 @@ extension RequestDispatcher {
         let connection = ServerConnection(
             id: id, authority: settings.environment.authorityHeader, keepAlive: keepAlive, clock: settings.clock,
             owner: self)
+        connection.asksProxy = opener.proxy != nil
         connections.append(connection)
         // What was wrong some time ago says nothing about this attempt.
         if NIODeadline.now() - connectTroubleBegan > Self.troubleLasts { connectTrouble = nil }
