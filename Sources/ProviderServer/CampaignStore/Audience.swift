@@ -6,8 +6,7 @@ package struct Audience: Sendable, Hashable {
     package var installations: [String]?
     /// Only the installations of these users.
     package var users: [String]?
-    package var tags: TagExpression?
-    /// Only installations whose first language is this one or begins with it: `pt` includes `pt-BR`. In lower case.
+    /// Only installations whose first language is this one or begins with it: `pt` includes `pt-BR`. In any spelling.
     package var language: String?
     package var environment: Environment?
     package var expression: AudienceExpression?
@@ -24,23 +23,17 @@ package struct Audience: Sendable, Hashable {
         var both = self
         both.installations = Self.common(installations, other.installations)
         both.users = Self.common(users, other.users)
-        if let tags, let more = other.tags { both.tags = .and(tags, more) } else { both.tags = tags ?? other.tags }
         var isPossible = true
         if let language, let wanted = other.language {
-            // The longer one is the narrower one: pt-BR and pt are together pt-BR.
-            let (short, long) = language.count < wanted.count ? (language, wanted) : (wanted, language)
-            isPossible = long == short || long.hasPrefix(short + "-")
-            both.language = long
+            // pt and pt-BR are together pt-BR.
+            both.language = LanguageTag.begins(wanted, with: language) ? wanted : language
+            isPossible = both.language == wanted || LanguageTag.begins(language, with: wanted)
         } else {
             both.language = language ?? other.language
         }
         if let environment, let wanted = other.environment, environment != wanted { isPossible = false }
         both.environment = environment ?? other.environment
-        if let expression, let more = other.expression {
-            both.expression = .and(expression, more)
-        } else {
-            both.expression = expression ?? other.expression
-        }
+        both.expression = AudienceExpression.all(expression, other.expression)
         // No recipient can meet both conditions.
         if !isPossible { both.installations = [] }
         return both

@@ -1,9 +1,10 @@
 package import Notifications
 
-/// A condition on installations: `appVersion >= 2.1 and (language = sv or points > 5) and not tag = muted`.
+/// A condition on installations: `appVersion >= 2.1 and (language = sv or points > 5) and not tag = muted`. Conditions on tags
+/// alone have a shorter form too: `(news && sv) && !muted`.
 ///
 /// `not` binds more tightly than `and`, and `and` more tightly than `or`.
-package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable {
+package indirect enum AudienceExpression: Sendable, Hashable {
     case condition(Condition)
     case not(AudienceExpression)
     case and(AudienceExpression, AudienceExpression)
@@ -13,7 +14,7 @@ package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable 
     package enum Condition: Sendable, Hashable {
         /// The app or the backend has set this tag.
         case tag(String)
-        /// One of the languages is this one or begins with it: `pt` includes `pt-BR`. In lower case.
+        /// One of the languages is this one or begins with it: `pt` includes `pt-BR`. In any spelling.
         case language(String)
         case timeZone(String)
         case environment(Environment)
@@ -65,8 +66,6 @@ package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable 
     /// The largest depth of parentheses and `not`. The parser recurses, and SQLite's parser allows a depth of 1,000.
     package static let maximumDepth = 20
 
-    package typealias Fault = ExpressionFault
-
     /// - Parameters:
     ///   - services: the names of services that an app may have.
     ///   - moment: reads a time or a duration; nil if the text is neither.
@@ -74,9 +73,21 @@ package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable 
         _ text: String,
         services: [String],
         moment: @escaping (String) -> Moment?,
-    ) throws(Fault) {
+    ) throws(ExpressionFault) {
         var parser = AudienceParser(text, services: services, moment: moment)
         self = try parser.expression()
+    }
+
+    /// - Parameter text: an expression of tags.
+    package init(tags text: String) throws(ExpressionFault) {
+        var parser = TagParser(text)
+        self = try parser.expression()
+    }
+
+    /// Returns an expression that is true if those of both that are given are.
+    package static func all(_ one: AudienceExpression?, _ other: AudienceExpression?) -> AudienceExpression? {
+        guard let one, let other else { return one ?? other }
+        return .and(one, other)
     }
 
     /// Whether it compares versions of the app.

@@ -2,7 +2,6 @@ import Notifications
 
 /// Parses an ``AudienceExpression`` by recursive descent.
 struct AudienceParser: ExpressionParser {
-    typealias Fault = AudienceExpression.Fault
     typealias Condition = AudienceExpression.Condition
     typealias Comparison = AudienceExpression.Comparison
 
@@ -25,7 +24,7 @@ struct AudienceParser: ExpressionParser {
         self.moment = moment
     }
 
-    mutating func expression() throws(Fault) -> AudienceExpression {
+    mutating func expression() throws(ExpressionFault) -> AudienceExpression {
         guard text.count <= AudienceExpression.maximumBytes else {
             throw fault("The expression may have \(AudienceExpression.maximumBytes) bytes.", at: 0)
         }
@@ -37,7 +36,7 @@ struct AudienceParser: ExpressionParser {
 
     // MARK: Comparisons
 
-    mutating func condition() throws(Fault) -> AudienceExpression {
+    mutating func condition() throws(ExpressionFault) -> AudienceExpression {
         skipSpace()
         let start = index
         let name = word()
@@ -71,7 +70,7 @@ struct AudienceParser: ExpressionParser {
         _ operand: String,
         isQuoted: Bool,
         _ place: Int,
-    ) throws(Fault) -> Condition {
+    ) throws(ExpressionFault) -> Condition {
         switch field {
         case .appVersion:
             guard let version = AppVersion(operand) else {
@@ -93,16 +92,16 @@ struct AudienceParser: ExpressionParser {
         }
     }
 
-    private func search(_ field: Field, _ operand: String, _ place: Int) throws(Fault) -> Condition {
+    private func search(_ field: Field, _ operand: String, _ place: Int) throws(ExpressionFault) -> Condition {
         switch field {
         case .tag:
-            guard TagExpression.isTag(operand) else { throw fault("There has to be a tag.", at: place) }
+            guard Installation.isTag(operand) else { throw fault("There has to be a tag.", at: place) }
             return .tag(operand)
         case .language:
             guard Installation.isLanguage(operand) else {
                 throw fault("There has to be a language, such as pt or pt-BR.", at: place)
             }
-            return .language(operand.lowercased())
+            return .language(operand)
         case .timeZone: return .timeZone(operand)
         case .environment:
             guard let environment = Environment(rawValue: operand) else {
@@ -131,7 +130,7 @@ struct AudienceParser: ExpressionParser {
         _ operand: String,
         isQuoted: Bool,
         _ place: Int,
-    ) throws(Fault) -> Condition {
+    ) throws(ExpressionFault) -> Condition {
         guard name.isName(maximumBytes: AudienceExpression.maximumBytes) else {
             throw fault("There is no property \(name.debugDescription), and a value cannot have this name.", at: place)
         }
@@ -148,7 +147,7 @@ struct AudienceParser: ExpressionParser {
 
     // MARK: Words
 
-    private mutating func comparisonOperator() throws(Fault) -> Comparison {
+    private mutating func comparisonOperator() throws(ExpressionFault) -> Comparison {
         skipSpace()
         for (text, comparison) in [
             ("==", Comparison.equal), ("!=", .notEqual), ("<=", .lessOrEqual), (">=", .greaterOrEqual), ("=", .equal),
@@ -161,7 +160,7 @@ struct AudienceParser: ExpressionParser {
     }
 
     /// Reads a word, or a text in double quotes with `\"` and `\\`.
-    private mutating func operandText() throws(Fault) -> (String, isQuoted: Bool) {
+    private mutating func operandText() throws(ExpressionFault) -> (String, isQuoted: Bool) {
         guard next == UInt8(ascii: "\"") else {
             let word = word()
             guard !word.isEmpty else { throw fault("There has to be a word, a number or a text in double quotes.") }

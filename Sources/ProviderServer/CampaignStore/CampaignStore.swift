@@ -139,8 +139,8 @@ package protocol CampaignStore: Sendable {
     /// Records that the recipient of a message has opened the notification. The first time counts.
     /// - Parameter installation: the installation's identifier.
     /// - Returns: Whether the installation has got the message.
-    func opened(
-        _ message: String, by installation: String, app: Int64, at time: Timestamp
+    func recordOpening(
+        of message: String, by installation: String, app: Int64, at time: Timestamp
     ) async throws(StoreError) -> Bool
     /// Returns a page of the outcomes that a filter selects, in the order of the installations.
     func outcomes(
@@ -201,7 +201,7 @@ package struct IdempotencyKey: Sendable, Hashable {
     }
 
     /// Whether a request with this stored digest is the same one.
-    func fits(_ stored: [UInt8]?) -> Bool { stored == digest || stored != nil && stored == digestOfBytes }
+    func matches(digest stored: [UInt8]?) -> Bool { stored == digest || stored != nil && stored == digestOfBytes }
 }
 
 /// Selects recipients of a message.

@@ -1,12 +1,3 @@
-/// An expression of conditions that may be negated, joined and put in parentheses.
-protocol LogicalExpression {
-    /// The largest depth of parentheses and negations.
-    static var maximumDepth: Int { get }
-    static func not(_ operand: Self) -> Self
-    static func and(_ left: Self, _ right: Self) -> Self
-    static func or(_ left: Self, _ right: Self) -> Self
-}
-
 /// A fault in an expression.
 package struct ExpressionFault: Error, Sendable, Hashable {
     /// The place of the fault: the number of bytes before it.
@@ -14,33 +5,32 @@ package struct ExpressionFault: Error, Sendable, Hashable {
     package let cause: String
 }
 
-/// Parses a ``LogicalExpression`` by recursive descent. Negation binds most tightly, then "and", then "or".
+/// Parses an ``AudienceExpression`` in one of its forms by recursive descent. Negation binds most tightly, then "and", then "or".
 protocol ExpressionParser {
-    associatedtype Expression: LogicalExpression
     static var symbols: (or: String, and: String, not: String) { get }
     var text: [UInt8] { get }
     var index: Int { get set }
     /// Skips white space and reads a symbol. Returns false if something else follows.
     mutating func consume(_ symbol: String) throws(ExpressionFault) -> Bool
-    mutating func condition() throws(ExpressionFault) -> Expression
+    mutating func condition() throws(ExpressionFault) -> AudienceExpression
 }
 
 extension ExpressionParser {
-    mutating func disjunction(depth: Int = 0) throws(ExpressionFault) -> Expression {
+    mutating func disjunction(depth: Int = 0) throws(ExpressionFault) -> AudienceExpression {
         var result = try conjunction(depth: depth)
         while try consume(Self.symbols.or) { result = .or(result, try conjunction(depth: depth)) }
         return result
     }
 
-    private mutating func conjunction(depth: Int) throws(ExpressionFault) -> Expression {
+    private mutating func conjunction(depth: Int) throws(ExpressionFault) -> AudienceExpression {
         var result = try operand(depth: depth)
         while try consume(Self.symbols.and) { result = .and(result, try operand(depth: depth)) }
         return result
     }
 
-    private mutating func operand(depth: Int) throws(ExpressionFault) -> Expression {
-        guard depth < Expression.maximumDepth else {
-            throw fault("The expression may be \(Expression.maximumDepth) levels deep.")
+    private mutating func operand(depth: Int) throws(ExpressionFault) -> AudienceExpression {
+        guard depth < AudienceExpression.maximumDepth else {
+            throw fault("The expression may be \(AudienceExpression.maximumDepth) levels deep.")
         }
         if try consume(Self.symbols.not) { return .not(try operand(depth: depth + 1)) }
         guard try consume("(") else { return try condition() }

@@ -53,6 +53,16 @@ package struct Installation: Sendable, Hashable {
             && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 
+    /// The longest tag, in bytes, the same as at Azure.
+    package static let maximumTagBytes = 120
+
+    package static func isTag(_ text: String) -> Bool {
+        (1...maximumTagBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isTagByte)
+    }
+
+    /// Whether a byte may be in a tag. White space and the characters of operators may not.
+    static func isTagByte(_ byte: UInt8) -> Bool { byte.isLetterOrDigit || "_-.:@#".utf8.contains(byte) }
+
     /// The largest number on an app's icon. A device shows five digits.
     package static let maximumBadge: Int64 = 99_999
 

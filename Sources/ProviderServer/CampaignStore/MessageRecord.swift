@@ -35,6 +35,8 @@ package struct MessageRecord: Sendable, Hashable {
         case finished
 
         package var isOver: Bool { self == .cancelled || self == .finished }
+        /// Whether it is sent now or later.
+        package var isOpen: Bool { self == .scheduled || self == .running }
     }
 
     /// The progress of a message. Every recipient before this position has an outcome.

@@ -21,18 +21,18 @@ package enum CampaignStoreChoice: Sendable {
     #endif
 
     /// An open store, and what comes with it.
-    struct Opened: Sendable {
+    struct OpenStore: Sendable {
         let store: any CampaignStore
         let vault: CredentialVault
         let administratorKey: String
     }
 
     /// - Parameter lock: the lock of the folder.
-    func open(folder: String, _ lock: FolderLock, now: @escaping @Sendable () -> Timestamp) async throws -> Opened {
+    func open(folder: String, _ lock: FolderLock, now: @escaping @Sendable () -> Timestamp) async throws -> OpenStore {
         switch self {
         case .sqlite:
             let store = try SQLiteCampaignStore(folder: folder, lock: lock, now: now)
-            return Opened(
+            return OpenStore(
                 store: store, vault: try CredentialVault(folder: folder),
                 administratorKey: try Self.administratorKey(Self.administratorKeyFile(in: folder)))
         #if PostgreSQL
@@ -46,7 +46,7 @@ package enum CampaignStoreChoice: Sendable {
                     throw StoreError(error.code, "The store at \(location) cannot be used. \(error.cause)")
                 }
                 do {
-                    return Opened(
+                    return OpenStore(
                         store: store, vault: CredentialVault(key: key.key),
                         administratorKey: try await Self.sharedKey(store, folder))
                 } catch {

@@ -1,4 +1,6 @@
+import Connections
 import Foundation
+import NIOCore
 package import Notifications
 
 /// Tells the time, and waits. Tests replace it.
@@ -19,6 +21,12 @@ package struct ProviderClock: Sendable {
         // fits: the machine's clock
         now: { Timestamp(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000))) },
         sleep: { try? await Task.sleep(for: $0) })
+}
+
+extension GrowingDelay {
+    func duration(afterFailures failures: Int) -> Duration {
+        .nanoseconds(delay(afterFailures: failures, random: .random(in: 0...1)).nanoseconds)
+    }
 }
 
 extension Timestamp {

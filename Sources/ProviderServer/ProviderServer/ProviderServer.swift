@@ -73,7 +73,7 @@ package final class ProviderServer: Service {
     private let settings: Settings
     private let tls: NIOSSLContext?
     private let lock: FolderLock
-    private let opened: CampaignStoreChoice.Opened
+    private let openStore: CampaignStoreChoice.OpenStore
     private let campaigns: CampaignScheduler
     private let hooks: HookScheduler
     private let feedback: FeedbackScheduler
@@ -104,9 +104,9 @@ package final class ProviderServer: Service {
         lock = try FolderLock.ofProviderServer(settings.folder)
         // A server that was killed leaves its address. Remove it, so that commands wait for the new one.
         Description.remove(folder: settings.folder)
-        let opened = try await settings.store.open(folder: settings.folder, lock, now: settings.clock.now)
-        self.opened = opened
-        let (store, vault) = (opened.store, opened.vault)
+        let openStore = try await settings.store.open(folder: settings.folder, lock, now: settings.clock.now)
+        self.openStore = openStore
+        let (store, vault) = (openStore.store, openStore.vault)
         ProviderServerMetrics.begin()
         let apps = try await AppDirectory(store)
         let proxies = settings.proxies
@@ -124,7 +124,7 @@ package final class ProviderServer: Service {
             channels: BroadcastChannels(
                 vault: vault, deadline: ProviderServerLimits.channelDeadline, proxies: proxies),
             access: ProviderAccess(
-                administratorKeyDigest: AccessKey.digest(opened.administratorKey), apps: apps,
+                administratorKeyDigest: AccessKey.digest(openStore.administratorKey), apps: apps,
                 identityKeys: IdentityKeyFiles(logger: logger),
                 browser: BrowserRules(host: settings.host, hostnames: settings.hostnames, sessions: sessions),
                 clock: settings.clock),
@@ -224,7 +224,7 @@ package final class ProviderServer: Service {
         await clients.shutDown()
         await campaigns.finished()
         await hooks.shutDown()
-        await opened.store.close()
+        await openStore.store.close()
     }
 
     /// A logger that omits Hummingbird's messages about its own life cycle.

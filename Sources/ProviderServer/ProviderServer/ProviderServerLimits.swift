@@ -1,3 +1,4 @@
+import Connections
 import NIOCore
 import Rates
 
@@ -91,7 +92,7 @@ package enum ProviderServerLimits {
     /// How many recipients a dry run shows.
     static let samples = 10
     /// How long the answer to a new message may wait for its end: as long as a client usually waits for an answer.
-    static let wait = Duration.seconds(30)
+    package static let waitSeconds = 30
     /// How many answers may wait at the same time. Further ones do not wait.
     static let waits = 1_000
     /// How often an answer that waits looks for the end of a message that another server may send.
@@ -155,16 +156,15 @@ package enum ProviderServerLimits {
     /// The delay before the store is read again after a failure.
     static let storeDelay = Duration.seconds(5)
     /// The delay before sending goes on after a failure.
-    static let firstDelay = TimeAmount.seconds(1)
-    static let longestDelay = TimeAmount.seconds(60)
+    static let sendingDelay = GrowingDelay(first: .seconds(1), longest: .seconds(60))
 
     // MARK: The feedback service
 
     /// The time from one reading of the feedback service to the next: "query the feedback service daily" (Guide, 3.1.3).
     static let feedbackInterval = Duration.seconds(86_400)
     /// The delay before the next reading after a failure.
-    static let firstFeedbackDelay = TimeAmount.minutes(1)
-    static let longestFeedbackDelay = TimeAmount.hours(1)
+    static let feedbackDelay = GrowingDelay(first: .minutes(1), longest: .hours(1))
+
     // MARK: Several servers
 
     /// How often a server looks for changes that other servers have made: new messages, apps and keys, and messages that
@@ -192,6 +192,5 @@ package enum ProviderServerLimits {
     static let hookTimeout = TimeAmount.seconds(10)
     /// The largest number of attempts to send an event. With the growing delay, twelve attempts take about six hours.
     static let hookAttempts: Int64 = 12
-    static let firstHookDelay = TimeAmount.seconds(5)
-    static let longestHookDelay = TimeAmount.hours(1)
+    static let hookDelay = GrowingDelay(first: .seconds(5), longest: .hours(1))
 }

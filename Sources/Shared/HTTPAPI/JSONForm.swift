@@ -290,11 +290,12 @@ package protocol JSONMessage: Codable, Sendable {
 
 extension JSONMessage {
     package static var schema: Schema { form.schema }
+    package var json: JSONValue { Self.form.write(self) }
 
     /// Reads an answer of a server, which may be newer.
     package init(from decoder: any Decoder) throws {
         self = try Self.form.read(try JSONValue(from: decoder), isStrict: false)
     }
 
-    package func encode(to encoder: any Encoder) throws { try Self.form.write(self).encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

@@ -21,8 +21,10 @@ package enum MediaType {
 
 extension Response {
     /// An answer with a message.
-    package static func json<Message: JSONMessage>(_ message: Message) -> Response {
-        Message.form.response(message)
+    package static func json<Message: JSONMessage>(
+        _ message: Message, _ status: HTTPResponse.Status = .ok,
+    ) -> Response {
+        Message.form.response(message, status)
     }
 
     /// An answer with a message that has no form.

@@ -17,6 +17,12 @@ extension LanguageTag {
         return ([current] + others).map { $0 + tag.dropFirst(language.count) }
     }
 
+    /// Whether a tag is another one or begins with it, in whatever spelling: `pt_BR` begins with `PT`.
+    package static func begins(_ tag: String, with other: String) -> Bool {
+        let beginnings = spellings(of: other)
+        return spellings(of: tag).contains { name in beginnings.contains { name == $0 || name.hasPrefix($0 + "-") } }
+    }
+
     static let currentRegions = ["UK": "GB"]
 
     /// The script of a language without a region, for languages with another one than Latin, and for those of which some

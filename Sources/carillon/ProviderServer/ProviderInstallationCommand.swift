@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import HTTPAPIClient
 import Notifications
+import ProviderServer
 
 struct ProviderInstallationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -188,9 +189,9 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var file: String
 
         func run() async throws {
-            let type = file.hasSuffix(".csv") ? "text/csv" : "application/x-ndjson"
             let report = try await options.client().upload(
-                "/v1/installations/import" + place.query, file: file, contentType: type)
+                "/v1/installations/import" + place.query, file: file,
+                contentType: ListForm(ofFile: file).rawValue)
             var lines = ["Imported \(report.number("imported")), \(report.number("bad")) bad lines."]
             lines += (report.members["badLines"]?.elements ?? [])
                 .map { "\(file):\($0.number("line")): \($0["detail"] ?? "") \($0["pointer"] ?? "")" }
@@ -211,7 +212,7 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await options.client().download(
-                "/v1/installations" + place.query, accept: csv ? "text/csv" : "application/x-ndjson")
+                "/v1/installations" + place.query, accept: (csv ? ListForm.csv : .lines).rawValue)
         }
     }
 }

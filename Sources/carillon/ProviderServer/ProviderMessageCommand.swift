@@ -4,6 +4,7 @@ import Foundation
 import HTTPAPIClient
 import NIOHTTP1
 import Notifications
+import ProviderServer
 
 struct ProviderMessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,12 +55,15 @@ struct ProviderMessageCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Wait this long for the end of the message, and print the first outcomes: up to 30.",
+                "Wait this long for the end of the message, and print the first outcomes: up to \(ProviderServerLimits.waitSeconds).",
                 valueName: "seconds"))
         var wait: Int?
 
         func validate() throws {
-            if let wait, !(1...30).contains(wait) { throw ValidationError("--wait takes 1 to 30 seconds.") }
+            let longest = ProviderServerLimits.waitSeconds
+            guard (1...longest).contains(wait ?? 1) else {
+                throw ValidationError("--wait takes 1 to \(longest) seconds.")
+            }
         }
 
         func run() async throws {
@@ -176,7 +180,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             let query =
                 reason.map { "?reason=\($0.percentEncoded)" } ?? outcome.map { "?outcome=\($0.percentEncoded)" } ?? ""
             let path = choice.path + "/outcomes" + query
-            guard !csv else { return try await choice.options.client().download(path, accept: "text/csv") }
+            guard !csv else { return try await choice.options.client().download(path, accept: ListForm.csv.rawValue) }
             try await choice.options.client().list(path) { item in
                 choice.options.output.print(
                     item,

@@ -10,13 +10,15 @@ extension FuzzEntry {
     static func readProviderRequest(_ bytes: [UInt8]) {
         guard let document = FuzzedRequest(bytes, of: ProviderServerAPI.operations)?.document else { return }
         let now = Timestamp(milliseconds: 1_800_000_000_000)
-        _ = try? AppDocument(document)
-        _ = try? MessageDocument(document)
-        _ = try? MessageDocument(document, isStored: true)
-        let installation = try? InstallationDocument(document).installation("one", registered: now, now: now)
+        _ = try? ProviderMessages.AppRequest(checking: document)
+        _ = try? MessageDefinition(document)
+        _ = try? MessageDefinition(document, isStored: true)
+        let installation = try? ProviderMessages.InstallationRequest(document).installation(
+            "one", registered: now, now: now)
         let known =
             installation ?? Installation(id: "one", deviceToken: "aa", environment: .development, registered: now)
-        _ = try? InstallationDocument(merging: document, into: known).installation("one", registered: now, now: now)
+        _ = try? ProviderMessages.InstallationRequest(merging: document, into: known).installation(
+            "one", registered: now, now: now)
         for registrant in [Registrant.backend, .client(secret: [])] {
             _ = try? InstallationChanges(document, by: registrant)
         }
@@ -36,11 +38,11 @@ extension FuzzEntry {
         let text = String(decoding: bytes, as: UTF8.self)
         for key in ["where", "tags"] {
             let document = JSONValue.object([key: .string(text)])
-            guard let saved = try? AudienceRequest.savedForm.read(document, nullIsMissing: true),
-                let read = try? AudienceReader.read(saved: saved.conditions, isStored: false)
+            guard let saved = try? ProviderMessages.AudienceRequest.savedForm.read(document, nullIsMissing: true),
+                let read = try? AudienceDefinition(saved: saved.conditions, isStored: false)
             else { continue }
-            guard let sent = try? AudienceRequest.form.read(document, nullIsMissing: true),
-                let again = try? AudienceReader.read(sent, at: "/audience", isStored: false)
+            guard let sent = try? ProviderMessages.AudienceRequest.form.read(document, nullIsMissing: true),
+                let again = try? AudienceDefinition(sent, at: "/audience", isStored: false)
             else {
                 preconditionFailure("A message must not have an audience that may be saved.")
             }

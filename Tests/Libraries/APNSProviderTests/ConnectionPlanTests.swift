@@ -273,4 +273,18 @@ struct ConnectionPlanTests {
         #expect(!isLast)
         #expect(plan.connections.isEmpty)
     }
+
+    @Test func `A service is unreachable if nothing is open and an attempt takes too long`() throws {
+        var plan = plan()
+        #expect(plan.isUnreachable(at: Self.now))
+        _ = plan.open(at: Self.now)
+        let late = Self.now + ConnectionPlan.attemptPatience
+        #expect(!plan.isUnreachable(at: late - .nanoseconds(1)) && plan.isUnreachable(at: late))
+        plan.announced(5, on: 1)
+        #expect(!plan.isUnreachable(at: late))
+        plan.suspect(1, replaceFrom: late)
+        #expect(plan.isUnreachable(at: late))
+        _ = plan.beginReplacement()
+        #expect(!plan.isUnreachable(at: late))
+    }
 }

@@ -25,20 +25,33 @@ struct DecisionTests {
 
     // MARK: Trying again
 
-    private func decision(
-        _ ending: RetryDecision.Ending,
+    private func allowance(
         deadline: TimeAmount = .seconds(30),
         retries: Bool = true,
+        renewsTokens: Bool = false,
         attempts: Int = 1,
         renewals: Int = 0,
-    ) -> RetryDecision {
-        let allowance = RetryDecision.Allowance(
-            deadline: Self.now + deadline, retriesRejections: retries, attempts: attempts, renewals: renewals)
-        return RetryDecision(after: ending, allowance, at: Self.now, random: 1)
+    ) -> RetryDecision.Allowance {
+        RetryDecision.Allowance(
+            deadline: Self.now + deadline, retriesRejections: retries, renewsTokens: renewsTokens, attempts: attempts,
+            renewals: renewals)
     }
 
-    private func answer(_ reason: Rejection.Reason) -> RetryDecision.Ending {
-        .answered(PushAnswer(status: reason.status, reason: reason.rawValue))
+    private func decision(
+        _ answer: PushAnswer, _ allowance: RetryDecision.Allowance? = nil,
+    ) -> RetryDecision.AfterAnswer {
+        RetryDecision.AfterAnswer(answer, allowance ?? self.allowance(), at: Self.now, random: 1)
+    }
+
+    private func afterRefusal(
+        isByGoAway: Bool, _ allowance: RetryDecision.Allowance? = nil,
+    ) -> RetryDecision.AfterRefusal {
+        RetryDecision.AfterRefusal(
+            isByGoAway: isByGoAway, allowance ?? self.allowance(), at: Self.now, random: 1)
+    }
+
+    private func answer(_ reason: Rejection.Reason) -> PushAnswer {
+        PushAnswer(status: reason.status, reason: reason.rawValue)
     }
 
     @Test(arguments: Rejection.Reason.allCases) func `The table decides`(_ reason: Rejection.Reason) {
@@ -51,47 +64,46 @@ struct DecisionTests {
     }
 
     @Test func `Success is the end`() {
-        #expect(decision(.answered(PushAnswer(status: 200))) == .finish)
+        #expect(decision(PushAnswer(status: 200)) == .finish)
     }
 
     @Test func `A delay beyond the deadline is not waited for`() {
-        #expect(decision(answer(.tooManyRequests), deadline: .milliseconds(800)) == .finish)
-        #expect(decision(.refused, deadline: .milliseconds(800)) == .finish)
+        #expect(decision(answer(.tooManyRequests), allowance(deadline: .milliseconds(800))) == .finish)
+        #expect(afterRefusal(isByGoAway: false, allowance(deadline: .milliseconds(800))) == .finish)
     }
 
     @Test func `The service's own delay is kept`() {
         var answer = PushAnswer(status: 429, reason: "TooManyRequests")
         answer.retryAfter = 5
-        #expect(decision(.answered(answer)) == .again(at: Self.now + .seconds(5)))
+        #expect(decision(answer) == .again(at: Self.now + .seconds(5)))
         answer.retryAfter = .max
-        #expect(decision(.answered(answer)) == .finish)
+        #expect(decision(answer) == .finish)
     }
 
     @Test func `Each attempt waits longer`() {
-        #expect(decision(.refused, attempts: 2) == .again(at: Self.now + .milliseconds(1_600)))
+        #expect(afterRefusal(isByGoAway: false, allowance(attempts: 2)) == .again(at: Self.now + .milliseconds(1_600)))
     }
 
     @Test func `A second new token is not made for one request`() {
-        #expect(decision(answer(.expiredProviderToken), renewals: 1) == .finish)
-    }
-
-    @Test func `What may have been taken is not sent again`() {
-        #expect(decision(.unknown) == .finish)
+        #expect(decision(answer(.expiredProviderToken), allowance(renewals: 1)) == .finish)
     }
 
     @Test func `What was not processed goes elsewhere at once`() {
-        #expect(decision(.unprocessed) == .elsewhere)
-        #expect(decision(.unprocessed, deadline: .nanoseconds(0)) == .finish)
+        #expect(afterRefusal(isByGoAway: true) == .elsewhere)
+        #expect(afterRefusal(isByGoAway: true, allowance(deadline: .nanoseconds(0))) == .finish)
     }
 
     @Test func `Who wants the answer as it is gets it`() {
-        #expect(decision(answer(.tooManyRequests), retries: false) == .finish)
-        #expect(decision(answer(.expiredProviderToken), retries: false) == .finish)
+        #expect(decision(answer(.tooManyRequests), allowance(retries: false)) == .finish)
+        #expect(decision(answer(.expiredProviderToken), allowance(retries: false)) == .finish)
+        let renewing = allowance(retries: false, renewsTokens: true)
+        #expect(decision(answer(.tooManyRequests), renewing) == .finish)
+        #expect(decision(answer(.expiredProviderToken), renewing) == .withNewToken)
     }
 
     @Test(arguments: [(429, true), (500, true), (599, true), (400, false), (403, false), (410, false), (418, false)])
     func `A reason that is not known goes by its status`(_ status: Int, _ isTriedAgain: Bool) {
-        let decision = decision(.answered(PushAnswer(status: status, reason: "New")))
+        let decision = decision(PushAnswer(status: status, reason: "New"))
         #expect((decision != .finish) == isTriedAgain)
     }
 

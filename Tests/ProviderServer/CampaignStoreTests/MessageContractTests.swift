@@ -271,8 +271,8 @@ import Testing
                 let found = try await store.found(app) { change(&$0.audience) }
                 #expect(found == ids)
             }
-            try await expect(["a"]) { $0.tags = try? TagExpression("(news && sv) && !muted") }
-            try await expect(["a", "b", "c"]) { $0.tags = try? TagExpression("newsletter || sv") }
+            try await expect(["a"]) { $0.expression = try? AudienceExpression(tags: "(news && sv) && !muted") }
+            try await expect(["a", "b", "c"]) { $0.expression = try? AudienceExpression(tags: "newsletter || sv") }
             try await expect(["a", "b"]) { $0.language = "pt" }
             try await expect(["a"]) { $0.users = ["anna", "none", "\0"] }
             try await expect(["b", "c"]) { $0.installations = ["c", "b", "d", "e"] }

@@ -24,7 +24,9 @@ import Testing
         old.values = ["name": .string("Anna")]
         #expect(stored == StoredInstallation(old, secretDigest: nil))
         #expect(
-            try await store.found(app) { $0.audience.tags = .and(.tag("news"), .not(.tag("sport"))) } == ["i"])
+            try await store.found(app) {
+                $0.audience.expression = .and(.condition(.tag("news")), .not(.condition(.tag("sport"))))
+            } == ["i"])
         old.appTags = ["sport"]
         old.tokens.services = ["voip": "01"]
         try await store.put(old, app: app)

@@ -64,8 +64,8 @@ import Testing
                     }, app: app)
             }
             func found(_ tags: String) async throws -> [String] {
-                let expression = try TagExpression(tags)
-                return try await store.found(app) { $0.audience.tags = expression }
+                let expression = try AudienceExpression(tags: tags)
+                return try await store.found(app) { $0.audience.expression = expression }
             }
             #expect(try await found("news") == ["a", "b", "c"])
             #expect(try await found("!news") == ["d"])

@@ -175,9 +175,9 @@ import Testing
         other.installations = ["i"]
         #expect(one.narrowed(by: other).users == ["b"] && one.narrowed(by: other).installations == ["i"])
         (one, other) = (Audience(), Audience())
-        one.tags = .tag("a")
-        other.tags = .tag("b")
-        #expect(one.narrowed(by: other).tags == .and(.tag("a"), .tag("b")))
+        one.expression = .condition(.tag("a"))
+        other.expression = .condition(.tag("b"))
+        #expect(one.narrowed(by: other).expression == .and(.condition(.tag("a")), .condition(.tag("b"))))
         #expect(Audience().narrowed(by: other) == other && other.narrowed(by: Audience()) == other)
         func languages(_ first: String, _ second: String) -> Audience {
             var (one, other) = (Audience(), Audience())
@@ -188,6 +188,9 @@ import Testing
         #expect(languages("pt", "pt-br").language == "pt-br" && languages("pt-br", "pt").language == "pt-br")
         #expect(languages("pt", "pt").installations == nil)
         #expect(languages("pt", "ptx").installations == [] && languages("sv", "en").installations == [])
+        // Some systems write underscores, and some a name that the language had before.
+        #expect(languages("pt_BR", "pt").language == "pt_BR" && languages("pt_BR", "pt").installations == nil)
+        #expect(languages("he", "iw-IL").language == "iw-IL" && languages("he", "iw-IL").installations == nil)
         (one, other) = (Audience(), Audience())
         one.environment = .development
         other.environment = .production

@@ -83,7 +83,7 @@ import Testing
         let message: JSONValue = [
             "audience": ["everybody": true], "payload": ["aps": ["badge": .string(badge)]],
         ]
-        let problem = #expect(throws: Problem.self) { try MessageDocument(message) }
+        let problem = #expect(throws: Problem.self) { try MessageDefinition(message) }
         #expect(problem?.pointer == "/payload/aps/badge")
     }
 
@@ -91,6 +91,6 @@ import Testing
         let message: JSONValue = [
             "audience": ["everybody": true], "payload": ["aps": ["alert": "+1"], "badge": "+1", "x": ["badge": "+x"]],
         ]
-        #expect(try MessageDocument(message).template.badgeChange == 0)
+        #expect(try MessageDefinition(message).template.badgeChange == 0)
     }
 }

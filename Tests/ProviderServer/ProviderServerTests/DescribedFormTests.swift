@@ -28,8 +28,8 @@ struct DescribedFormTests {
     ])
     func `A message that the description allows is read`(_ member: String) throws {
         let message = try Self.message(member)
-        #expect(Self.allows(MessageRequest.form.schema, message))
-        #expect(throws: Never.self) { try MessageDocument(message) }
+        #expect(Self.allows(ProviderMessages.MessageRequest.form.schema, message))
+        #expect(throws: Never.self) { try MessageDefinition(message) }
     }
 
     @Test(arguments: [
@@ -50,19 +50,19 @@ struct DescribedFormTests {
         _ member: String, _ pointer: String
     ) throws {
         let message = try Self.message(member)
-        let described = #expect(throws: Problem.self) { try MessageRequest.form.schema.check(message) }
-        let checked = #expect(throws: Problem.self) { try MessageDocument(message) }
+        let described = #expect(throws: Problem.self) { try ProviderMessages.MessageRequest.form.schema.check(message) }
+        let checked = #expect(throws: Problem.self) { try MessageDefinition(message) }
         #expect(described?.pointer == pointer && checked?.pointer == pointer)
     }
 
     @Test func `A stored message of an earlier version with a fallback that is no language is still read`() throws {
         let message = try Self.message(#""fallbackLanguage":"in Swedish","audience":{"saved":{"tags":"news"}}"#)
-        let document = try MessageDocument(stored: Array(message.text.utf8))
-        #expect(document.audience.tags != nil && document.savedAudience == nil)
+        let document = try MessageDefinition(stored: Array(message.text.utf8))
+        #expect(document.audience.expression != nil && document.savedAudience == nil)
     }
 
     @Test func `The rate of a message is described, and null removes it`() throws {
-        let form = MessagePatch.form
+        let form = ProviderMessages.MessagePatch.form
         let rate = try #require(form.schema.definition.members["properties"]?.members["rate"]?.members["oneOf"])
         #expect(rate.text.contains(#""integer""#) && rate.text.contains(#""null""#))
         let patches = [
@@ -83,7 +83,8 @@ struct DescribedFormTests {
         let now = Timestamp(seconds: 1_800_000_000)
         var known = Installation(id: "phone", deviceToken: "00", environment: .production, registered: now)
         known.tags = ["news"]
-        return try InstallationDocument(merging: patch, into: known).installation("phone", registered: now, now: now)
+        return try ProviderMessages.InstallationRequest(merging: patch, into: known).installation(
+            "phone", registered: now, now: now)
     }
 
     @Test(arguments: [
@@ -93,7 +94,7 @@ struct DescribedFormTests {
     ])
     func `A patch of an installation that the description allows is read`(_ text: String) throws {
         let patch = try Self.value(text)
-        #expect(Self.allows(InstallationDocument.patchSchema, patch))
+        #expect(Self.allows(ProviderMessages.InstallationRequest.patchSchema, patch))
         #expect(throws: Never.self) { try Self.patched(patch) }
     }
 
@@ -104,12 +105,13 @@ struct DescribedFormTests {
     ])
     func `A patch of an installation that the description does not allow is refused`(_ text: String) throws {
         let patch = try Self.value(text)
-        #expect(!Self.allows(InstallationDocument.patchSchema, patch))
+        #expect(!Self.allows(ProviderMessages.InstallationRequest.patchSchema, patch))
         #expect(throws: Problem.self) { try Self.patched(patch) }
     }
 
     @Test func `The bundle ID of an installation is one`() throws {
-        let document = try InstallationDocument(Self.value(#"{"bundleID":"an app","deviceToken":"00"}"#))
+        let document = try ProviderMessages.InstallationRequest(
+            Self.value(#"{"bundleID":"an app","deviceToken":"00"}"#))
         #expect(throws: Problem.self) { try document.bundleID }
     }
 }

@@ -180,6 +180,12 @@ import Testing
         }
     }
 
+    @Test func `The port of a hook follows from its scheme, in capital letters too`() {
+        #expect(HookURL("HTTP://127.0.0.1/x")?.port == 80 && HookURL("HTTPS://example.com/x")?.port == 443)
+        #expect(HookURL("https://example.com:8443/x")?.port == 8_443)
+        #expect(HookURL("HTTP://example.com/x") == nil && HookURL("https://example.com:0/x") == nil)
+    }
+
     @Test func `The number of hooks is limited, and they are deleted`() async throws {
         try await TestShop.run(devices: []) { shop in
             var ids: [String] = []

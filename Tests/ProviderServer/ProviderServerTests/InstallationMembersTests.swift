@@ -1,3 +1,4 @@
+import HTTPAPI
 import CampaignStore
 import CommonTesting
 import Foundation
@@ -35,7 +36,7 @@ struct InstallationMembersTests {
         _ name: String
     ) throws {
         guard name != "id" else { return }
-        #expect(InstallationDocument.keys.contains(name))
+        #expect(ProviderMessages.InstallationRequest.schema.keys.contains(name))
         #expect(InstallationMember.values(Self.full)[name] != nil)
         #expect(try Repository.text("docs/provider-server.md").contains("\n| `\(name)` |"))
     }
@@ -47,7 +48,7 @@ struct InstallationMembersTests {
 
     @Test func `An installation is read from what the answer shows as it was`() throws {
         let full = Self.full
-        let document = try InstallationDocument(.object(InstallationMember.values(full)))
+        let document = try ProviderMessages.InstallationRequest(.object(InstallationMember.values(full)))
         #expect(try document.installation(full.id, registered: full.registered, now: full.changed) == full)
     }
 

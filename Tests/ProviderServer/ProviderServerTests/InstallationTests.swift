@@ -1,3 +1,4 @@
+import HTTPAPI
 import Foundation
 import NIOHTTP1
 import Rates
@@ -111,8 +112,8 @@ import Testing
                 .PUT, "/v1/installations/\(id)", "{\(Self.token)}", key: shop.serverKey)
             #expect(answer.status == 400, "\(answer.body.text)")
         }
-        for id in [".", ".."] { #expect(!InstallationDocument.isIdentifier(id) && !AudienceReader.isName(id)) }
-        #expect(InstallationDocument.isIdentifier("..."))
+        for id in [".", ".."] { #expect(!TextFormat.installation.allows(id) && !TextFormat.audienceName.allows(id)) }
+        #expect(TextFormat.installation.allows("..."))
     }
 
     @Test(arguments: ["null", "[]", "{"])

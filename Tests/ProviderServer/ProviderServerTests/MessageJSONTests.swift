@@ -61,7 +61,7 @@ import Testing
     @Test func `Users that differ only in Unicode's normalization are two`() throws {
         let message =
             "{\"audience\":{\"users\":{\"\u{e9}\":{\"n\":1},\"e\u{301}\":{\"n\":2}}},\"payload\":{\"n\":\"{{n}}\"}}"
-        let document = try MessageDocument(try JSONValue(document: Array(message.utf8), maximumDepth: 9))
+        let document = try MessageDefinition(try JSONValue(document: Array(message.utf8), maximumDepth: 9))
         #expect(document.audience.users?.count == 2)
         #expect(document.ownValues["user \u{e9}"]?["n"] == 1 && document.ownValues["user e\u{301}"]?["n"] == 2)
     }

@@ -38,7 +38,7 @@ import Testing
         private init(_ base: SQLiteCampaignStore, _ document: String) async throws {
             store = WatchedStore(base: base)
             let value = try JSONDecoder().decode(JSONValue.self, from: Data(document.utf8))
-            let new = try AppDocument(value).app(
+            let new = try ProviderMessages.AppRequest(checking: value).app(
                 bundleID: TestShop.bundleID, known: nil, clientKey: [1], serverKey: [2], vault)
             app = try await base.changeApp(TestShop.bundleID) { _ in new }
             let now = ProviderClock.system.now()
@@ -157,7 +157,7 @@ import Testing
                 // After its first answers, bad device tokens do not pause a message.
                 message.tally.accepted = Int64(ProviderServerLimits.firstAnswers)
                 let run = MessageRun(
-                    message: message, document: try MessageDocument(stored: message.document),
+                    message: message, definition: try MessageDefinition(stored: message.document),
                     store: setting.store, apps: try await AppDirectory(setting.store), clients: clients, control: own,
                     clock: .system, logger: TestProvider.silentLogger, onNewEvent: {})
                 let end = await run.run()

@@ -289,7 +289,7 @@ import Testing
             {"audience":{"saved":{"where":"registered < 2027-02-30T09:00:00Z"},"where":"lastSeen < 2027-02-30"},
             "payload":{"aps":{"alert":"x"}},"sendAt":"2027-02-30T09:00:00Z"}
             """
-        let document = try MessageDocument(stored: Array(text.utf8))
+        let document = try MessageDefinition(stored: Array(text.utf8))
         #expect(document.sendAt == Timestamp(text: "2027-03-02T09:00:00Z"))
         #expect(document.audience.expression != nil)
     }

@@ -204,7 +204,7 @@ struct OutcomeLedgerTests {
     @Test(arguments: [ProviderError.Code.connectionLost, .gaveUp, .deadlineExceeded, .cannotConnect])
     func `Only an attempt that may have been taken ends with the last pass`(_ code: ProviderError.Code) {
         let error = ProviderError(code, "It failed.", mayHaveBeenTaken: code == .connectionLost)
-        let again = code == .cannotConnect ? SendVerdict.outage(cause: "It failed.") : .again(cause: "It failed.")
+        let again = code == .cannotConnect ? SendVerdict.outage(cause: error.cause) : .again(cause: error.cause)
         #expect(SendVerdict(.failure(error), isLastPass: false) == again)
         let last = SendVerdict(.failure(error), isLastPass: true)
         #expect(last == (code == .connectionLost ? .final(status: 0, reason: "connectionLost", endedAt: nil) : again))

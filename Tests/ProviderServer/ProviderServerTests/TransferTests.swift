@@ -9,7 +9,7 @@ import Testing
 /// Import and export.
 @Suite(.timeLimit(.minutes(3))) struct TransferTests {
     private static func rows(
-        _ form: RowReader.Form, _ text: String, maximum: Int = 100, step: Int = 1
+        _ form: ListForm, _ text: String, maximum: Int = 100, step: Int = 1
     ) -> [RowReader.Row] {
         var reader = RowReader(form, maximumBytes: maximum)
         var rows: [RowReader.Row] = []

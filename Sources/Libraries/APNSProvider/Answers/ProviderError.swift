@@ -38,30 +38,42 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// The kind of error.
     public let code: Code
-    /// A sentence for a person that says what happened. It contains no secrets.
-    public let cause: String
+    private let event: String
     /// The service's rejection, if the service refused the notification.
     public let rejection: PushRejection?
     /// Whether the notification may have been accepted although no valid answer came. Sending it again may deliver
     /// it twice.
     public let mayHaveBeenTaken: Bool
 
+    /// - Parameter event: a sentence that says what happened.
     init(
         _ code: Code,
-        _ cause: String,
+        _ event: String,
         rejection: PushRejection? = nil,
         mayHaveBeenTaken: Bool = false,
     ) {
         self.code = code
-        self.cause = cause
+        self.event = event
         self.rejection = rejection
         self.mayHaveBeenTaken = mayHaveBeenTaken
     }
+
+    /// The same error of a notification that the service may have accepted, or of one that it has not.
+    func with(mayHaveBeenTaken: Bool) -> ProviderError {
+        ProviderError(code, event, rejection: rejection, mayHaveBeenTaken: mayHaveBeenTaken)
+    }
+
+    /// One or two sentences for a person that say what happened, and whether the service may have accepted the
+    /// notification nevertheless. They contain no secrets.
+    public var cause: String { mayHaveBeenTaken ? event + " The service may have accepted the request." : event }
 
     init(_ rejection: PushRejection) {
         self.init(.rejected, rejection.description, rejection: rejection)
     }
 
-    /// The same sentence as ``cause``.
+    /// The same as ``cause``.
     public var description: String { cause }
+
+    static let taskCancelled = ProviderError(.cancelled, "The task was cancelled.")
+    static let clientShutDown = ProviderError(.shutDown, "The client was shut down.")
 }

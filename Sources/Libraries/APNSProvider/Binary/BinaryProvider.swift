@@ -78,7 +78,7 @@ public struct BinaryProvider: Sendable {
                 step = window.ended(await exchange(pushes, window.next, on: connection))
                 try Task.checkCancellation()
             } catch _ where Task.isCancelled {
-                window.giveUp(ProviderError(.cancelled, "The task was cancelled."))
+                window.giveUp(.taskCancelled)
                 break
             } catch {
                 let failure = error as? ProviderError ?? ProviderError(.cannotConnect, "\(error)")

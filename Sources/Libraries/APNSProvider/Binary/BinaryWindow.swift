@@ -120,9 +120,7 @@ struct BinaryWindow {
 
     /// Fails everything that has no outcome. What was sent may have been delivered, unless the service has said otherwise.
     mutating func giveUp(_ error: ProviderError) {
-        let taken = ProviderError(error.code, error.cause, rejection: error.rejection, mayHaveBeenTaken: true)
-        let notTaken = ProviderError(error.code, error.cause, rejection: error.rejection)
-        setOutcome(.failed(taken), before: min(doubtful, outcomes.count))
-        setOutcome(.failed(notTaken), before: outcomes.count)
+        setOutcome(.failed(error.with(mayHaveBeenTaken: true)), before: min(doubtful, outcomes.count))
+        setOutcome(.failed(error.with(mayHaveBeenTaken: false)), before: outcomes.count)
     }
 }

@@ -49,7 +49,7 @@ public struct FeedbackReader: Sendable {
             to: environment, through: proxy, credentials, reading: Self.maximumBytes, group)
         let answer = await connection.read(within: TimeAmount(bounding: deadline))
         await connection.close()
-        guard !Task.isCancelled else { throw ProviderError(.cancelled, "The task was cancelled.") }
+        guard !Task.isCancelled else { throw ProviderError.taskCancelled }
         guard !answer.isLate else {
             throw ProviderError(.deadlineExceeded, "The feedback service did not send its whole list in time.")
         }

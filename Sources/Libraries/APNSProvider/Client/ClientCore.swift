@@ -102,7 +102,7 @@ final class ClientCore: Sendable {
         let promise = loop.makePromise(of: Void.self)
         loop.execute { [dispatcher] in
             guard let dispatcher = dispatcher.value else {
-                return promise.fail(ProviderError(.shutDown, "The client was shut down."))
+                return promise.fail(ProviderError.clientShutDown)
             }
             body(dispatcher, promise)
         }
@@ -111,7 +111,7 @@ final class ClientCore: Sendable {
                 try await promise.futureResult.get()
             } onCancel: {
                 // If the promise is already completed, this has no effect.
-                if isCancellable { promise.fail(ProviderError(.cancelled, "The task was cancelled.")) }
+                if isCancellable { promise.fail(ProviderError.taskCancelled) }
             }
         } catch {
             throw error as? ProviderError ?? ProviderError(.cannotConnect, "\(error)")

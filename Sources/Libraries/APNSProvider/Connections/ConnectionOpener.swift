@@ -59,7 +59,6 @@ struct ConnectionOpener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard let proxy else { return try addHandlers(to: channel, application.value) }
                     let connection = application.value
-                    connection.asksProxy = true
                     let handler = ProxyHandler(
                         proxy, to: environment.host, environment.port,
                         opened: { [self] in

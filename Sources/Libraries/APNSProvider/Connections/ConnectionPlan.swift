@@ -230,8 +230,15 @@ struct ConnectionPlan {
     /// Whether a connection is open and not suspect, even if it has no free stream at the moment.
     var hasOpen: Bool { connections.contains { $0.phase == .open && $0.replaceFrom == nil } }
 
-    /// When the attempt to connect that is under way began; nil if none is.
-    var attemptBegan: NIODeadline? { connections.first { $0.phase == .opening }?.since }
+    /// How long requests wait for an attempt to connect after one that has failed. If the service refuses connections, the
+    /// attempt ends much sooner.
+    static let attemptPatience = TimeAmount.seconds(1)
+
+    /// Whether no connection is open or expected soon, if the last attempt to connect has failed.
+    func isUnreachable(at now: NIODeadline) -> Bool {
+        guard !hasOpen, !isReplacing else { return false }
+        return connections.allSatisfy { $0.phase != .opening || now - $0.since >= Self.attemptPatience }
+    }
 
     /// Whether there are open connections and the service allows no streams on any of them.
     var allowsNoStreams: Bool {

@@ -57,7 +57,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         answer.writeBuffer(&bytes)
         // Whatever else it says, waiting for its end would only take longer.
         guard Self.mayBeHTTP(answer.readableBytesView) else { return fail("the proxy does not speak HTTP", context) }
-        guard let end = Self.end(of: answer.readableBytesView) else {
+        guard let end = Self.endOfHead(in: answer.readableBytesView) else {
             if answer.readableBytes > Self.maximumAnswerBytes {
                 fail("the proxy's answer is longer than \(Self.maximumAnswerBytes) bytes", context)
             }
@@ -113,7 +113,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// The number of bytes up to the empty line after the head; nil if it has not come.
-    private static func end(of bytes: ByteBufferView) -> Int? {
+    private static func endOfHead(in bytes: ByteBufferView) -> Int? {
         var newlines = 0
         for (offset, byte) in bytes.enumerated() {
             switch byte {

@@ -12,6 +12,7 @@ extension RequestDispatcher {
         let connection = ServerConnection(
             id: id, authority: settings.environment.authorityHeader, keepAlive: keepAlive, clock: settings.clock,
             owner: self)
+        connection.asksProxy = opener.proxy != nil
         connections.append(connection)
         // What was wrong some time ago says nothing about this attempt.
         if NIODeadline.now() - connectTroubleBegan > Self.troubleLasts { connectTrouble = nil }
@@ -118,17 +119,12 @@ extension RequestDispatcher {
 
     /// How long the failure of an attempt to connect says something about the next one.
     private static let troubleLasts = TimeAmount.seconds(30)
-    /// How long requests wait for an attempt to connect after one that has failed. If the service refuses connections, the
-    /// attempt ends much sooner.
-    static let attemptPatience = TimeAmount.seconds(1)
 
     /// Fails waiting requests that do not wait for an outage to end, if there is no connection and the last attempt to
     /// connect has failed.
     func failThoseThatDoNotWait() {
-        guard let connectTrouble, !waiting.isEmpty, !plan.hasOpen, !plan.isReplacing else { return }
-        if let began = plan.attemptBegan, NIODeadline.now() - began < Self.attemptPatience { return }
-        let gone = waiting.remove { !$0.ticket.waitsForConnection }
-        for job in gone { finish(job, job.ending(job.trouble ?? connectTrouble)) }
+        guard let connectTrouble, queue.needsConnection, plan.isUnreachable(at: .now()) else { return }
+        finish(queue.becameUnreachable(connectTrouble))
     }
 
     // MARK: Events of connections
@@ -183,10 +179,10 @@ extension RequestDispatcher {
     /// Opens a connection before the first notification.
     func connect(until deadline: NIODeadline, _ promise: EventLoopPromise<Void>) {
         guard !plan.hasOpen else { return promise.succeed() }
-        guard !isShuttingDown else { return promise.fail(ProviderError(.shutDown, "The client was shut down.")) }
+        guard !queue.isShuttingDown else { return promise.fail(ProviderError.clientShutDown) }
         whenOpen.append((deadline, promise))
         openMore()
-        scheduleTick(at: .now() + Self.tickInterval)
+        scheduleTick(at: .now() + RequestQueue.tickInterval)
     }
 
     private func failWaits() {

@@ -24,7 +24,7 @@ extension RequestDispatcher {
         if case .known(let token, _) = tokenState, rejected == nil {
             tokenState = .known(token, isBeingRenewed: true)
         } else {
-            tokenState = .asked
+            tokenState = .requested
         }
         let epoch = tokenEpoch
         let bound = NIOLoopBound(self, eventLoop: loop)
@@ -43,7 +43,7 @@ extension RequestDispatcher {
         case .success(nil):
             // The store has no better token, so the requests that wait for one fail.
             tokenState = .missing
-            failAll { $0.renewals > 0 }
+            finish(queue.newTokenIsMissing())
         case .failure(let error):
             let error = error as? ProviderError ?? ProviderError(.badCredentials, "\(error)")
             logger.info("There is no provider token", metadata: ["cause": "\(error.cause)"])
@@ -53,26 +53,17 @@ extension RequestDispatcher {
                 renewNotBefore = .now() + Self.renewalPause
             } else {
                 tokenState = .missing
-                failAll(with: error) { _ in true }
+                finish(queue.tokenIsMissing(error))
             }
         }
         dispatch()
         wakeReaders()
     }
 
-    private func failAll(with error: ProviderError? = nil, _ isChosen: (Job) -> Bool) {
-        for job in waiting.remove(where: isChosen) {
-            let trouble = error ?? job.trouble ?? ProviderError(.badCredentials, "There is no provider token.")
-            finish(job, job.ending(trouble))
-        }
-    }
-
-    /// Handles a request whose provider token the service called expired.
-    func renewToken(for job: Job) {
-        var again = job
-        again.renewals += 1
-        putBack(again)
-        guard case .known(let token, _) = tokenState, job.token == "bearer " + token.token else { return }
+    /// Handles that the service called a request's provider token expired.
+    /// - Parameter rejected: the value of `authorization` in the request.
+    func renewToken(_ rejected: String?) {
+        guard case .known(let token, _) = tokenState, rejected == "bearer " + token.token else { return }
         logger.info("The service calls the provider token expired")
         askForToken(insteadOf: token.token)
     }
@@ -89,7 +80,7 @@ extension RequestDispatcher {
         for connection in connections { connection.leave() }
         dropOpening()
         if isNone { installReplacement() }
-        scheduleTick(at: .now() + Self.tickInterval)
+        scheduleTick(at: .now() + RequestQueue.tickInterval)
     }
 
     func installReplacement() {
@@ -120,19 +111,16 @@ extension RequestDispatcher {
     /// Refuses new requests, waits for the answers to those under way, and closes the connections.
     func shutDown(_ promise: EventLoopPromise<Void>) {
         whenShutDown.append(promise)
-        guard !isShuttingDown else { return endIfDone() }
-        isShuttingDown = true
-        shutDownDeadline = .now() + settings.grace
-        scheduleTick(at: .now() + Self.tickInterval)
+        guard !queue.isShuttingDown else { return endIfDone() }
+        queue.beginShutDown(until: .now() + settings.grace)
+        scheduleTick(at: .now() + RequestQueue.tickInterval)
         endIfDone()
     }
 
     /// Closes the connections when no request waits or is under way any more.
     func endIfDone() {
-        guard isShuttingDown, waiting.isEmpty, delayed.isEmpty, connections.allSatisfy({ $0.inFlight == 0 }) else {
-            return
-        }
-        for wait in whenOpen { wait.promise.fail(ProviderError(.shutDown, "The client was shut down.")) }
+        guard queue.isShuttingDown, queue.isEmpty, connections.allSatisfy({ $0.inFlight == 0 }) else { return }
+        for wait in whenOpen { wait.promise.fail(ProviderError.clientShutDown) }
         whenOpen = []
         for connection in connections { connection.leave() }
         dropOpening()
@@ -142,18 +130,10 @@ extension RequestDispatcher {
         for promise in done { promise.succeed() }
     }
 
-    /// Closes the connections if the time for a graceful end is over.
-    func replaceOrEnd(at now: NIODeadline) {
-        if let replacement, replacement.deadline <= now {
-            for connection in connections { connection.close() }
-        }
-        guard isShuttingDown else { return }
-        if shutDownDeadline <= now {
-            let rest = waiting.removeAll() + delayed
-            delayed.removeAll()
-            for job in rest { finish(job, .failure(ProviderError(.shutDown, "The client was shut down."))) }
-            for connection in connections { connection.close() }
-        }
-        endIfDone()
+    /// Closes the connections with requests under way if the time for these is over.
+    /// - Parameter all: whether the time of a shutdown is over.
+    func closeOverdue(at now: NIODeadline, all: Bool) {
+        guard all || replacement.map({ $0.deadline <= now }) ?? false else { return }
+        for connection in connections { connection.close() }
     }
 }

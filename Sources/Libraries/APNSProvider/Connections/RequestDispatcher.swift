@@ -3,9 +3,9 @@ import HTTP2
 import Logging
 import NIOCore
 
-/// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`. It gives requests to
-/// connections, keeps those that wait, and opens and closes connections. It is confined to one event loop, which all
-/// connections of a client share, so it needs no lock.
+/// Carries out the decisions of `ConnectionPlan`, `RequestQueue` and `ProviderTokenSchedule`: gives requests to connections,
+/// gives answers to callers, and opens and closes connections. It is confined to one event loop, which all connections of a
+/// client share, so it needs no lock.
 final class RequestDispatcher {
     struct Settings: Sendable {
         var environment: APNSEnvironment
@@ -29,13 +29,10 @@ final class RequestDispatcher {
         /// The credentials are a certificate, so no token is needed.
         case notNeeded
         case missing
-        /// The store was asked for a token, and requests wait for it.
-        case asked
+        /// The store was asked for a token. Requests wait for it.
+        case requested
         case known(StoredProviderToken, isBeingRenewed: Bool)
     }
-
-    /// The interval at which deadlines are checked while something is under way.
-    static let tickInterval = TimeAmount.milliseconds(50)
 
     let loop: any EventLoop
     let settings: Settings
@@ -57,16 +54,12 @@ final class RequestDispatcher {
     /// Increases when the credentials are replaced, so that an earlier answer of the keeper is ignored.
     var tokenEpoch = 0
 
-    /// Requests that are sent as soon as a connection accepts them.
-    var waiting = FairQueue<Job>()
-    /// Requests that are sent again at a later time.
-    var delayed: [Job] = []
+    /// The requests that no connection has.
+    var queue: RequestQueue
     /// The reason why the last attempt to connect failed.
     var connectTrouble: ProviderError?
     var connectTroubleBegan = NIODeadline.uptimeNanoseconds(0)
     var replacement: Replacement?
-    var isShuttingDown = false
-    var shutDownDeadline = NIODeadline.distantFuture
     var whenShutDown: [EventLoopPromise<Void>] = []
     /// Callers of `connect` that wait for an open connection.
     var whenOpen: [(deadline: NIODeadline, promise: EventLoopPromise<Void>)] = []
@@ -75,7 +68,6 @@ final class RequestDispatcher {
     private var hasTrouble = false
     private var readers: [any AnswerReader] = []
     private var timer: Scheduled<Void>?
-    private var timerDue = NIODeadline.distantFuture
     private var isDispatching = false
     private var generator = SystemRandomNumberGenerator()
 
@@ -93,6 +85,7 @@ final class RequestDispatcher {
         self.keeper = keeper
         self.logger = logger
         self.metrics = metrics
+        queue = RequestQueue(maximumCount: settings.maximumWaiting)
         tokenState = keeper == nil ? .notNeeded : .missing
         plan = ConnectionPlan(usesTokens: keeper != nil || opener.passesTokens, limits: settings.limits)
     }
@@ -104,41 +97,20 @@ final class RequestDispatcher {
     /// Takes requests from callers.
     func enqueue(_ tickets: [Ticket]) {
         for ticket in tickets {
-            if ticket.cancellation.isCancelled {
-                finish(Job(ticket), .failure(ProviderError(.cancelled, "The task was cancelled.")))
-            } else if isShuttingDown {
-                finish(Job(ticket), .failure(ProviderError(.shutDown, "The client was shut down.")))
-            } else if waiting.count + delayed.count >= settings.maximumWaiting {
-                let overloaded = ProviderError(
-                    .overloaded, "\(settings.maximumWaiting) notifications are already waiting.")
-                if let other = waiting.makeRoom(for: ticket.share) {
-                    wait(Job(ticket))
-                    finish(other, .failure(overloaded))
-                } else {
-                    finish(Job(ticket), .failure(overloaded))
-                }
-            } else {
-                wait(Job(ticket))
+            switch queue.add(ticket) {
+            case .wait: continue
+            case .waitInPlaceOf(let ending), .finish(let ending): finish(ending)
             }
         }
         dispatch()
         failThoseThatDoNotWait()
         wakeReaders()
-        scheduleTick(at: .now() + Self.tickInterval)
+        scheduleTick(at: .now() + RequestQueue.tickInterval)
     }
-
-    /// Adds a request to those that wait.
-    func wait(_ job: Job) { waiting.append(job, share: job.ticket.share) }
-
-    /// Puts a request back that was taken. It is the next one.
-    func putBack(_ job: Job) { waiting.prepend(job, share: job.ticket.share) }
 
     /// Fails the requests whose call was cancelled.
     func giveUpCancelled() {
-        let isCancelled = { (job: Job) in job.ticket.cancellation.isCancelled }
-        let given = waiting.remove(where: isCancelled) + delayed.filter(isCancelled)
-        if !given.isEmpty { delayed.removeAll(where: isCancelled) }
-        for job in given { finish(job, .failure(ProviderError(.cancelled, "The task was cancelled."))) }
+        finish(queue.callsCancelled())
         for connection in connections {
             connection.giveUpCancelled()
         }
@@ -147,10 +119,7 @@ final class RequestDispatcher {
 
     /// Fails the requests of these shares that wait for a connection, or for their next attempt.
     func giveUpWaiting(of shares: Set<String>) {
-        let isEnded = { (job: Job) in job.ticket.share.map(shares.contains) ?? false }
-        let given = waiting.remove(where: isEnded) + delayed.filter(isEnded)
-        delayed.removeAll(where: isEnded)
-        for job in given { finish(job, .failure(ProviderError(.cancelled, "The request was given up."))) }
+        finish(queue.gaveUp(shares))
         wakeReaders()
     }
 
@@ -158,22 +127,22 @@ final class RequestDispatcher {
 
     /// Hands waiting requests to connections with a free stream.
     func dispatch() {
-        guard !isDispatching, !waiting.isEmpty else { return }
+        guard !isDispatching, queue.needsConnection else { return }
         isDispatching = true
         defer { isDispatching = false }
         guard let authorization = authorization() else { return }
         let now = NIODeadline.now()
         for connection in connections { connection.checkIfSilent(at: now) }
-        while !waiting.isEmpty, let id = plan.assignRequest(at: now) {
-            guard let job = waiting.popFirst() else { return plan.ended(on: id) }
+        while queue.needsConnection, let id = plan.assignRequest(at: now) {
+            guard let job = queue.next() else { return plan.ended(on: id) }
             guard let connection = connections.first(where: { $0.id == id }) else {
-                putBack(job)
+                queue.putBack(job)
                 plan.ended(on: id)
                 plan.leave(id)
                 continue
             }
             if let unsent = connection.send(job, authorization: authorization.value) {
-                putBack(unsent)
+                queue.putBack(unsent)
                 plan.ended(on: id)
                 plan.leave(id)
                 // If it has used up its stream numbers, it closes after the last answer.
@@ -196,7 +165,7 @@ final class RequestDispatcher {
             // Open the connection while the token is being made.
             openMore()
             return nil
-        case .asked:
+        case .requested:
             openMore()
             return nil
         case .known(let token, let isBeingRenewed):
@@ -211,11 +180,11 @@ final class RequestDispatcher {
 
     /// Opens another connection if requests or callers of `connect` wait for one.
     func openMore() {
-        guard !waiting.isEmpty || !whenOpen.isEmpty else { return }
+        guard queue.needsConnection || !whenOpen.isEmpty else { return }
         switch plan.open(at: .now()) {
         case .open(let id): open(id)
         case .later(let due): scheduleTick(at: due)
-        case .none: break
+        case .none: return
         }
     }
 
@@ -224,72 +193,52 @@ final class RequestDispatcher {
     /// Handles an answer, or a response that is not from a push service.
     func ended(_ job: Job, _ answer: Ticket.Answer) {
         guard case .success(let success) = answer, !success.isSuccess else {
-            if hasTrouble, case .success = answer { tell(nil) }
+            if hasTrouble, case .success = answer { reportTrouble(nil) }
             return finish(job, answer)
         }
-        var again = job
         let error = success.error
-        switch decision(after: .answered(success), job) {
-        case .finish:
-            finish(job, success.reason == nil ? .failure(error) : answer)
-        case .elsewhere:
-            putBack(job)
-        case .again(let due):
-            metrics.retried.increment()
-            again.due = due
-            again.trouble = error
-            tell(error)
-            delayed.append(again)
+        switch queue.rejected(job, success, error, at: .now(), random: random) {
+        case .finish(let answer):
+            finish(job, answer)
+        case .wait(let due):
+            willRetry(after: error)
             scheduleTick(at: due)
-        case .withNewToken:
-            metrics.retried.increment()
-            again.rejected(success)
-            tell(error)
-            renewToken(for: again)
+        case .renewToken(let rejected):
+            willRetry(after: error)
+            renewToken(rejected)
         }
     }
 
-    /// Tells why requests have to wait.
+    /// Handles a request that the service did not process.
+    /// - Parameter isByGoAway: whether the service said so with GOAWAY. Otherwise it has refused the stream.
+    func refused(_ job: Job, isByGoAway: Bool, _ error: ProviderError) {
+        switch queue.refused(job, isByGoAway: isByGoAway, error, at: .now(), random: random) {
+        case .finish(let answer):
+            finish(job, answer)
+        case .sendElsewhere:
+            metrics.retried.increment()
+        case .wait(let due):
+            willRetry(after: error)
+            scheduleTick(at: due)
+        }
+    }
+
+    private func willRetry(after error: ProviderError) {
+        metrics.retried.increment()
+        reportTrouble(error)
+    }
+
+    /// Reports why requests have to wait.
     /// - Parameter trouble: nil if they do not have to wait any more.
-    private func tell(_ trouble: ProviderError?) {
+    private func reportTrouble(_ trouble: ProviderError?) {
         hasTrouble = trouble != nil
         settings.troubleChanged(trouble)
     }
 
-    /// Handles a request that the service did not process.
-    func refused(_ job: Job, isUnprocessed: Bool, _ error: ProviderError) {
-        var again = job
-        again.trouble = error
-        switch decision(after: isUnprocessed ? .unprocessed : .refused, job) {
-        case .elsewhere:
-            metrics.retried.increment()
-            putBack(again)
-        case .again(let due):
-            metrics.retried.increment()
-            again.due = due
-            tell(error)
-            delayed.append(again)
-            scheduleTick(at: due)
-        case .finish, .withNewToken:
-            finish(job, .failure(error))
-        }
-    }
-
-    private func decision(after ending: RetryDecision.Ending, _ job: Job) -> RetryDecision {
-        let allowance = RetryDecision.Allowance(
-            deadline: job.ticket.deadline, retriesRejections: job.ticket.retriesRejections && !isShuttingDown,
-            renewsTokens: job.ticket.renewsTokens, attempts: job.attempts, renewals: job.renewals)
-        return RetryDecision(after: ending, allowance, at: .now(), random: random)
-    }
-
     /// Closes everything, because the client was released.
     func abandon() {
-        isShuttingDown = true
         for connection in connections { connection.close() }
-        for job in waiting.removeAll() + delayed {
-            finish(job, .failure(ProviderError(.shutDown, "The client was released.")))
-        }
-        delayed.removeAll()
+        finish(queue.abandon())
         wakeReaders()
     }
 
@@ -298,6 +247,10 @@ final class RequestDispatcher {
         metrics.count(answer)
         if let reader = job.ticket.complete(answer) { readers.append(reader) }
     }
+
+    func finish(_ endings: [RequestQueue.Ending]) { for ending in endings { finish(ending) } }
+
+    func finish(_ ending: RequestQueue.Ending) { finish(ending.job, ending.answer) }
 
     func wakeReaders() {
         guard !readers.isEmpty else { return }
@@ -324,51 +277,36 @@ final class RequestDispatcher {
     // MARK: Time
 
     /// Makes sure that `tick()` runs at this time or earlier.
-    func scheduleTick(at due: NIODeadline) {
-        guard due < timerDue else { return }
-        timer?.cancel()
-        timerDue = due
-        timer = loop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in
-            self?.timerDue = .distantFuture
-            self?.tick()
+    func scheduleTick(at due: NIODeadline) { setTimer(queue.lookAgain(by: due)) }
+
+    private func setTimer(_ action: RequestQueue.TimerAction) {
+        switch action {
+        case .keep: return
+        case .set(let due):
+            timer?.cancel()
+            timer = loop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.tick() }
         }
     }
 
     private func tick() {
         let now = NIODeadline.now()
-        var next = NIODeadline.distantFuture
+        let action = queue.tick(at: now, waitingFor: waitingTrouble)
         endWaits(at: now)
-        replaceOrEnd(at: now)
-        expire(at: now)
-        let due = delayed.filter { $0.due <= now }
-        if !due.isEmpty {
-            delayed.removeAll { $0.due <= now }
-            for job in due { wait(job) }
-        }
-        for connection in connections {
-            next = min(next, connection.tick(at: now))
-        }
+        finish(action.endings)
+        closeOverdue(at: now, all: action.closesConnections)
+        endIfDone()
+        var next = NIODeadline.distantFuture
+        for connection in connections { next = min(next, connection.tick(at: now)) }
         dispatch()
         if !whenOpen.isEmpty { openMore() }
         failThoseThatDoNotWait()
         wakeReaders()
-        for job in delayed { next = min(next, job.due) }
         let isBusy =
-            !waiting.isEmpty || !delayed.isEmpty || !whenOpen.isEmpty || replacement != nil
-            || !whenShutDown.isEmpty || connections.contains { $0.inFlight > 0 }
-        if isBusy { next = min(next, now + Self.tickInterval) }
-        if next < .distantFuture { scheduleTick(at: max(next, now + .milliseconds(1))) }
+            !whenOpen.isEmpty || replacement != nil || !whenShutDown.isEmpty || connections.contains { $0.inFlight > 0 }
+        setTimer(queue.lookAgain(after: now, connections: next, isBusy: isBusy))
     }
 
-    /// Fails the requests whose deadline has passed while they waited, and says what they waited for.
-    private func expire(at now: NIODeadline) {
-        let isExpired = { (job: Job) in job.ticket.deadline <= now }
-        guard waiting.contains(where: isExpired) || delayed.contains(where: isExpired) else { return }
-        let expired = waiting.remove(where: isExpired) + delayed.filter(isExpired)
-        delayed.removeAll(where: isExpired)
-        for job in expired { finish(job, job.ending(job.trouble ?? waitingTrouble)) }
-    }
-
+    /// What requests wait for that have no reason of their own.
     private var waitingTrouble: ProviderError {
         if !plan.hasOpen, let connectTrouble { return connectTrouble }
         let cause =

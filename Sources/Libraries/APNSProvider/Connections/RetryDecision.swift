@@ -2,28 +2,9 @@ import Connections
 import NIOCore
 import Notifications
 
-/// Decides what to do with a request that has ended, by the table of reasons (Guide, Table 8-6).
-enum RetryDecision: Hashable {
-    /// Give the result to the caller.
-    case finish
-    /// Send it on another connection at once, because this one did not process it (RFC 9113, 6.8).
-    case elsewhere
-    /// Send it again at this time.
-    case again(at: NIODeadline)
-    /// Send it again as soon as there is a new provider token.
-    case withNewToken
-
-    /// How a request ended.
-    enum Ending: Hashable {
-        case answered(PushAnswer)
-        /// The service said with GOAWAY that it did not process the request.
-        case unprocessed
-        /// The service refused the stream, so it did not process the request (RFC 9113, 8.7).
-        case refused
-        /// The service may have processed the request.
-        case unknown
-    }
-
+/// Decides whether a request is sent again, by the table of reasons (Guide, Table 8-6). Nothing is sent again that the
+/// service may have processed.
+enum RetryDecision {
     /// The limits that the caller sets, and what has been tried.
     struct Allowance: Hashable {
         var deadline: NIODeadline
@@ -37,47 +18,66 @@ enum RetryDecision: Hashable {
         var renewals: Int
     }
 
-    /// Decides.
-    /// - Parameter random: from 0 to 1.
-    init(after ending: Ending, _ allowance: Allowance, at now: NIODeadline, random: Double) {
-        switch ending {
-        case .unknown:
-            // The request may have been delivered, so it is not sent again.
+    /// What to do with a request that was answered.
+    enum AfterAnswer: Hashable {
+        /// Give the answer to the caller.
+        case finish
+        /// Send the request again at this time.
+        case again(at: NIODeadline)
+        /// Send it again as soon as there is a new provider token.
+        case withNewToken
+
+        /// - Parameter random: from 0 to 1.
+        init(_ answer: PushAnswer, _ allowance: Allowance, at now: NIODeadline, random: Double) {
             self = .finish
-        case .unprocessed:
-            self = now < allowance.deadline ? .elsewhere : .finish
-        case .refused:
-            self = Self.later(allowance, at: now, random: random)
-        case .answered(let answer):
-            guard !answer.isSuccess, allowance.retriesRejections || allowance.renewsTokens else {
-                self = .finish
-                return
-            }
+            guard !answer.isSuccess else { return }
             switch PushRejection(answer).advice {
-            case .retryLater where !allowance.retriesRejections, .reconnect where !allowance.retriesRejections:
-                self = .finish
             case .retryLater, .reconnect:
+                guard allowance.retriesRejections else { return }
                 // A gateway may say how long its limit lasts.
-                self = Self.later(allowance, at: now, random: random, after: answer.retryAfter ?? 0)
+                let pause = TimeAmount(bounding: .seconds(answer.retryAfter ?? 0))
+                if let due = allowance.nextAttempt(at: now, random: random, after: pause) { self = .again(at: due) }
             case .renewProviderToken:
                 // After one new token, another one would not help.
-                self = allowance.renewals == 0 ? .withNewToken : .finish
-            case .fixRequest, .forgetDeviceToken, .fixCredentials:
-                self = .finish
+                let mayRenew = allowance.retriesRejections || allowance.renewsTokens
+                if mayRenew, allowance.renewals == 0 { self = .withNewToken }
+            case .fixRequest, .forgetDeviceToken, .fixCredentials: return
             }
         }
     }
 
-    /// - Parameter seconds: the shortest delay that the service asks for.
-    private static func later(
-        _ allowance: Allowance,
+    /// What to do with a request that the service did not process.
+    enum AfterRefusal: Hashable {
+        /// Give the error to the caller.
+        case finish
+        /// Send the request on another connection at once, because this one ends (RFC 9113, 6.8).
+        case elsewhere
+        /// Send it again at this time.
+        case again(at: NIODeadline)
+
+        /// - Parameters:
+        ///   - isByGoAway: whether the service said so with GOAWAY. Otherwise it has refused the stream (RFC 9113, 8.7).
+        ///   - random: from 0 to 1.
+        init(isByGoAway: Bool, _ allowance: Allowance, at now: NIODeadline, random: Double) {
+            if isByGoAway {
+                self = now < allowance.deadline ? .elsewhere : .finish
+            } else {
+                self = allowance.nextAttempt(at: now, random: random).map { .again(at: $0) } ?? .finish
+            }
+        }
+    }
+}
+
+extension RetryDecision.Allowance {
+    /// Returns when the request may be sent again; nil if that is after its deadline.
+    /// - Parameter pause: the shortest delay that the service asks for.
+    fileprivate func nextAttempt(
         at now: NIODeadline,
         random: Double,
-        after seconds: Int = 0,
-    ) -> RetryDecision {
-        let asked = TimeAmount(bounding: .seconds(seconds))
-        let due = now + max(asked, GrowingDelay.sending.delay(afterFailures: allowance.attempts, random: random))
-        return due < allowance.deadline ? .again(at: due) : .finish
+        after pause: TimeAmount = .zero,
+    ) -> NIODeadline? {
+        let due = now + max(pause, GrowingDelay.sending.delay(afterFailures: attempts, random: random))
+        return due < deadline ? due : nil
     }
 }
 

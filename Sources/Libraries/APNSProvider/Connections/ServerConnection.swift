@@ -163,9 +163,7 @@ final class ServerConnection: HTTP2Application {
         for stream in exchanges.streams(where: { $0.isOpen && $0.job.ticket.deadline <= now }) {
             giveUp(
                 stream,
-                ProviderError(
-                    .deadlineExceeded, "The service did not answer in time; it may have accepted the notification.",
-                    mayHaveBeenTaken: true))
+                ProviderError(.deadlineExceeded, "The service did not answer in time.", mayHaveBeenTaken: true))
         }
         switch keepAlive.tick(inFlight: exchanges.count, at: now) {
         case .wait(let due): return due
@@ -193,7 +191,7 @@ final class ServerConnection: HTTP2Application {
     func giveUpCancelled() {
         let isCancelled = { (exchange: Exchange) in exchange.job.ticket.cancellation.isCancelled }
         for stream in exchanges.streams(where: { $0.isOpen && isCancelled($0) }) {
-            giveUp(stream, ProviderError(.cancelled, "The task was cancelled.", mayHaveBeenTaken: true))
+            giveUp(stream, .taskCancelled.with(mayHaveBeenTaken: true))
         }
     }
 
@@ -281,19 +279,16 @@ final class ServerConnection: HTTP2Application {
         owner?.requestEnded(on: id)
         guard exchange.isOpen else { return }
         if error == .refusedStream {
-            let isUnprocessed = goAwayCause != nil
             let cause =
                 goAwayCause.map { "The service ended the connection: \($0)." } ?? "The service refused the stream."
-            owner?.refused(exchange.job, isUnprocessed: isUnprocessed, ProviderError(.gaveUp, cause))
+            owner?.refused(exchange.job, isByGoAway: goAwayCause != nil, ProviderError(.gaveUp, cause))
         } else if session?.isActive == true, goAwayCause == nil {
             let cause = "The service reset the request: \(error)."
             owner?.finish(exchange.job, .failure(ProviderError(.gaveUp, cause, mayHaveBeenTaken: true)))
         } else {
             let cause = goAwayCause ?? trouble
             let error = ProviderError(
-                .connectionLost,
-                "The connection ended before the answer\(cause.map { ": " + $0 } ?? ""); "
-                    + "the service may have accepted the notification.",
+                .connectionLost, "The connection ended before the answer\(cause.map { ": " + $0 } ?? "").",
                 mayHaveBeenTaken: true)
             owner?.finish(exchange.job, .failure(error))
         }

@@ -41,10 +41,12 @@ extension AudienceExpression.Condition {
     fileprivate func sql(_ context: AudienceExpression.Context) -> SQLStatement {
         switch self {
         case .tag(let tag):
+            // Tags are searched as text in the row itself. A table of tags would need several index searches for each
+            // installation, which is slower.
             return "(\(Self.position)(i.tags, \(" \(tag) ")) > 0 OR \(Self.position)(i.app_tags, \(" \(tag) ")) > 0)"
         case .language(let language):
             return AudienceExpression.has(language, in: "i.languages")
-        case .timeZone(let zone): return "CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END = \(zone)"
+        case .timeZone(let zone): return "\(Installation.timeZone) = \(zone)"
         case .environment(let environment): return "i.environment = \(environment.column)"
         case .user(let user): return "coalesce(i.\(Installation.userColumn.sql) = \(user), false)"
         case .service(let name):

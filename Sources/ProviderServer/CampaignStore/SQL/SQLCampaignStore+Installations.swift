@@ -88,14 +88,14 @@ extension SQLCampaignStore {
     private func distinct(_ installations: [Installation]) -> [Installation] {
         let now = now()
         var places: [String: Int] = [:]
-        var owners: [Token: Int] = [:]
+        var owners: [InstallationToken: Int] = [:]
         var result: [Installation] = []
         for installation in installations {
             let place = places[installation.id] ?? result.count
             places[installation.id] = place
             if place == result.count { result.append(installation) } else { result[place] = installation }
             guard installation.end == nil else { continue }
-            let token = Token(environment: installation.environment, digits: installation.deviceToken)
+            let token = InstallationToken(environment: installation.environment, digits: installation.deviceToken)
             if let owner = owners[token], owner != place, result[owner].end == nil,
                 result[owner].deviceToken == token.digits, result[owner].environment == token.environment
             {
@@ -169,15 +169,19 @@ extension SQLCampaignStore {
     package func timeZones(app: Int64) async throws(StoreError) -> [String] {
         try await database.read(
             """
-            SELECT DISTINCT CASE time_zone WHEN '' THEN 'GMT' ELSE time_zone END
-            FROM installation WHERE app = \(app) AND ended IS NULL
+            SELECT DISTINCT \(Installation.timeZone) FROM installation i WHERE i.app = \(app) AND i.ended IS NULL
             """
         ) { $0.text(0) ?? "" }
     }
 }
 
+extension Installation {
+    /// The time zone of the installation `i`. Without one, it counts as GMT.
+    static let timeZone: SQLStatement = "CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END"
+}
+
 /// Identifies a device token of an app.
-private struct Token: Hashable {
+private struct InstallationToken: Hashable {
     let environment: Environment
     let digits: String
 }

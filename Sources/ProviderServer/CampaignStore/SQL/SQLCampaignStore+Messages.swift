@@ -4,6 +4,9 @@ import SQLSupport
 package import Storage
 
 extension SQLCampaignStore {
+    /// Whether a message is ``MessageRecord/State/isOpen``, in the words of the index of open messages.
+    private static var isOpen: SQLStatement { "state IN ('scheduled', 'running')" }
+
     /// Selects messages.
     /// - Parameter rest: the statement after the table `message m`.
     private func selecting(_ rest: SQLStatement, withDocuments: Bool = true) -> SQLStatement {
@@ -32,7 +35,7 @@ extension SQLCampaignStore {
 
     private func message(_ row: any SQLRow, _ idempotency: IdempotencyKey) throws -> MessageRecord {
         let (message, digest) = try message(row)
-        guard idempotency.fits(digest) else { throw StoreError.otherRequest }
+        guard idempotency.matches(digest: digest) else { throw StoreError.otherRequest }
         return message
     }
 
@@ -52,7 +55,7 @@ extension SQLCampaignStore {
                 return known
             }
             let open = try transaction.number(
-                "SELECT count(*) FROM message WHERE state IN ('scheduled', 'running') AND app = \(message.app)")
+                "SELECT count(*) FROM message WHERE \(Self.isOpen) AND app = \(message.app)")
             guard open ?? 0 < Int64(limit) else { throw StoreError.tooManyMessages(limit) }  // fits: a limit of ours
             let number = try transaction.number(
                 """
@@ -83,7 +86,7 @@ extension SQLCampaignStore {
     package func openMessages() async throws(StoreError) -> [MessageRecord] {
         try await database.read(
             selecting(
-                "WHERE m.state IN ('scheduled', 'running')\(isFree) ORDER BY m.number", withDocuments: false)
+                "WHERE m.\(Self.isOpen)\(isFree) ORDER BY m.number", withDocuments: false)
         ) { try message($0).message }
     }
 
@@ -133,7 +136,7 @@ extension SQLCampaignStore {
     }
 
     package func hold(_ message: Int64, for time: Duration) async throws(StoreError) -> MessageHold? {
-        let isOpen: SQLStatement = "number = \(message) AND state IN ('scheduled', 'running')"
+        let isOpen: SQLStatement = "number = \(message) AND \(Self.isOpen)"
         guard let identity else {
             return try await database.read("SELECT rate FROM message WHERE \(isOpen)") {
                 MessageHold(rate: $0.integer(0))

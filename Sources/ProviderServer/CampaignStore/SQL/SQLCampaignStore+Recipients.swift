@@ -53,11 +53,11 @@ extension SQLCampaignStore {
                 ) { $0.integer(0) ?? 0 })
             // If an outcome was stored before, do not count it again.
             let counted = outcomes.filter { new.contains($0.installation) }
-            let ended = try end(
+            let ended = try endInstallations(
                 counted.compactMap { outcome in
                     guard outcome.endedPlace == nil else { return nil }
                     return outcome.endedAt.map {
-                        Ending(
+                        InstallationEnding(
                             installation: outcome.installation, token: outcome.endedToken, at: $0,
                             reason: outcome.reason ?? "")
                     }
@@ -65,10 +65,10 @@ extension SQLCampaignStore {
             try removeTokens(counted.compactMap(RemovedToken.init), transaction)
             for outcome in counted {
                 guard let environment = outcome.movedTo else { continue }
-                try move(outcome.installation, outcome.movedToken, to: environment, transaction)
+                try moveInstallation(outcome.installation, outcome.movedToken, to: environment, transaction)
             }
             try changeBadges(counted, transaction)
-            try count(counted, message.number, transaction)
+            try countOutcomes(counted, message.number, transaction)
             try transaction.run(
                 """
                 UPDATE message SET due = \(position.due.column), environment = \(position.environment.column),
@@ -89,12 +89,12 @@ extension SQLCampaignStore {
         // If a device token comes twice, its latest time counts.
         let latest = Dictionary(tokens.map { ($0.token, $0.endedAt) }, uniquingKeysWith: max)
         let endings = latest.sorted { $0.key < $1.key }.map {
-            Ending(installation: nil, token: $0.key, at: $0.value, reason: Installation.End.feedback)
+            InstallationEnding(installation: nil, token: $0.key, at: $0.value, reason: Installation.End.feedback)
         }
         return try await database.write { transaction in
             let isTheirs: SQLStatement =
                 "i.app = \(app) AND i.environment = \(environment.column) AND i.token = n.token"
-            let ended = try end(endings, where: isTheirs, transaction)
+            let ended = try endInstallations(endings, where: isTheirs, transaction)
             if !ended.isEmpty { try add(event(ended), app: app, transaction) }
             return ended.count
         }
@@ -104,8 +104,8 @@ extension SQLCampaignStore {
     /// 8-5).
     /// - Parameter condition: compares the installation `i` with the ending `n`.
     /// - Returns: Those that ended now.
-    private func end(
-        _ endings: [Ending],
+    private func endInstallations(
+        _ endings: [InstallationEnding],
         where condition: SQLStatement,
         _ transaction: any SQLTransaction,
     ) throws -> [EndedInstallation] {
@@ -113,7 +113,7 @@ extension SQLCampaignStore {
         return try transaction.rows(
             """
             UPDATE installation AS i SET ended = n.at, end_reason = n.reason, changed = \(now().column)
-            FROM \(Ending.table.batch(endings))
+            FROM \(InstallationEnding.table.batch(endings))
             WHERE \(condition) AND i.ended IS NULL AND i.registered <= n.at RETURNING id, ended, end_reason
             """
         ) { row in
@@ -150,7 +150,7 @@ extension SQLCampaignStore {
 
     /// Moves an installation to another environment, unless another one has its device token there.
     /// - Parameter token: the device token that it must have; nil for any.
-    private func move(
+    private func moveInstallation(
         _ installation: Int64,
         _ token: String?,
         to environment: Environment,
@@ -166,7 +166,7 @@ extension SQLCampaignStore {
             """)
     }
 
-    private func count(_ outcomes: [SendOutcome], _ message: Int64, _ transaction: any SQLTransaction) throws {
+    private func countOutcomes(_ outcomes: [SendOutcome], _ message: Int64, _ transaction: any SQLTransaction) throws {
         var failed: [String: Int64] = [:]
         for outcome in outcomes { if let reason = outcome.reason { failed[reason, default: 0] += 1 } }
         // The message's row first: it is the lock for the rows of its tally.
@@ -185,8 +185,8 @@ extension SQLCampaignStore {
             """)
     }
 
-    package func opened(
-        _ message: String,
+    package func recordOpening(
+        of message: String,
         by installation: String,
         app: Int64,
         at time: Timestamp,
@@ -233,7 +233,7 @@ extension SQLCampaignStore {
 }
 
 /// The end of an installation that the push service reported.
-private struct Ending: Sendable {
+private struct InstallationEnding: Sendable {
     /// The installation's number; nil for the one with the device token.
     let installation: Int64?
     /// The device token; nil for whichever the installation has.
@@ -241,8 +241,8 @@ private struct Ending: Sendable {
     let at: Timestamp
     let reason: String
 
-    static let table = Table<Ending>(
-        "ending", Ending.init,
+    static let table = Table<InstallationEnding>(
+        "ending", InstallationEnding.init,
         Column("number", type: .optional(.integer), \.installation),
         Column("token", type: .optional(.hexadecimal), \.token),
         Column("at", type: .moment, \.at),
@@ -276,9 +276,6 @@ extension RemovedToken {
 
 extension RecipientQuery {
     /// The SQL that finds recipients among `installation i`.
-    ///
-    /// Tags are searched as text in the row itself. A table of tags would need several index searches for each
-    /// installation, which is slower.
     var conditions: SQLStatement {
         // If the audience names recipients, SQLite should find them by name, and not read all rows in the order of their
         // numbers. A plus sign before a column prevents SQLite from using its index.
@@ -291,14 +288,13 @@ extension RecipientQuery {
             conditions.append("\(plus)i.environment = \(environment.column)")
         }
         if let timeZones {
-            conditions.append("CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END \(.anyOf(timeZones))")
+            conditions.append("\(Installation.timeZone) \(.anyOf(timeZones))")
         }
         if let ids = audience.installations { conditions.append("i.id \(.anyOf(ids))") }
         if let users = audience.users { conditions.append("i.\(Installation.userColumn.sql) \(.anyOf(users))") }
         if let language = audience.language {
             conditions.append(AudienceExpression.has(language, in: "' ' || i.language || ' '"))
         }
-        if let tags = audience.tags { conditions.append(Self.condition(tags)) }
         if let expression = audience.expression {
             conditions.append(expression.sql(AudienceExpression.Context(now: now, versions: versions ?? [])))
         }
@@ -307,17 +303,5 @@ extension RecipientQuery {
                 "NOT EXISTS (SELECT 1 FROM outcome o WHERE o.message = \(message) AND o.installation = i.number)")
         }
         return conditions.joined(separator: " AND ")
-    }
-
-    private static var position: SQLStatement { AudienceExpression.position }
-
-    /// The recursion is safe, because the parser limits the depth. A tag is always a parameter, never SQL.
-    private static func condition(_ expression: TagExpression) -> SQLStatement {
-        switch expression {
-        case .tag(let tag): "(\(position)(i.tags, \(" \(tag) ")) > 0 OR \(position)(i.app_tags, \(" \(tag) ")) > 0)"
-        case .not(let inner): "NOT (\(condition(inner)))"
-        case .and(let left, let right): "(\(condition(left)) AND \(condition(right)))"
-        case .or(let left, let right): "(\(condition(left)) OR \(condition(right)))"
-        }
     }
 }

@@ -16,10 +16,6 @@ extension JSONReader where Fault == Problem {
         return try form.read(value, at: place(key), nullIsMissing: true)
     }
 
-    func environment(_ key: String) throws(Problem) -> Environment? {
-        try read(key, .text(.environment)).flatMap(Environment.init(rawValue:))
-    }
-
     func object(_ key: String, keys: [String]?) throws(Problem) -> DocumentReader? {
         guard let value = members[key] else { return nil }
         return try DocumentReader(value, at: place(key), keys: keys)

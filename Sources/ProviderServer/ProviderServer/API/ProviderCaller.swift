@@ -161,7 +161,6 @@ struct ProviderAccess: Sendable {
         guard let bundleID else {
             throw .invalid("/bundleID", "With the administrator's key, bundleID names the app, here or in the query.")
         }
-        guard let app = apps.app(bundleID) else { throw .notFound("There is no app \(bundleID).") }
-        return app
+        return try apps.existingApp(bundleID)
     }
 }

@@ -17,7 +17,7 @@ extension ProviderServerAPI {
             parameters: Parameter.app + Parameter.page + [
                 .query("user", .string(.any), "Only the installations of this user."), exportFormat,
             ],
-            answer: .json(.page(of: InstallationView.schema), others: ListForm.allCases.map(\.rawValue)),
+            answer: .json(.page(of: ProviderMessages.Installation.schema), others: ListForm.allCases.map(\.rawValue)),
             problems: [404]
         ) { api, call in
             try await api.listInstallations(call)
@@ -25,7 +25,7 @@ extension ProviderServerAPI {
         ProviderOperation(
             method: .get, path: "/v1/installations/{id}", summary: "Show an installation",
             parameters: [id] + Parameter.app,
-            answer: .json(InstallationView.schema), headers: version, problems: [404, 429], access: .anyKey
+            answer: .json(ProviderMessages.Installation.schema), headers: version, problems: [404, 429], access: .anyKey
         ) { api, call in
             let (id, app, registrant) = try api.place(call)
             if case .backend = registrant {} else { try api.rates.checkReading(id, app: app.number, registrant) }
@@ -35,8 +35,10 @@ extension ProviderServerAPI {
         ProviderOperation(
             method: .put, path: "/v1/installations/{id}", summary: "Register an installation, or replace it",
             parameters: [id] + Parameter.app,
-            body: Body(reading: InstallationDocument.schema, maximumBytes: ProviderServerLimits.installationBytes),
-            answer: .json(InstallationView.schema), headers: version, problems: [404, 412, 413, 429],
+            body: Body(
+                reading: ProviderMessages.InstallationRequest.schema,
+                maximumBytes: ProviderServerLimits.installationBytes),
+            answer: .json(ProviderMessages.Installation.schema), headers: version, problems: [404, 412, 413, 429],
             access: .anyKey
         ) { api, call in
             try await api.putInstallation(call)
@@ -45,8 +47,9 @@ extension ProviderServerAPI {
             method: .patch, path: "/v1/installations/{id}", summary: "Change an installation by a JSON Merge Patch",
             parameters: [id] + Parameter.app,
             body: Body(
-                reading: InstallationDocument.patchSchema, maximumBytes: ProviderServerLimits.installationBytes),
-            answer: .json(InstallationView.schema), headers: version, problems: [404, 412, 413, 429],
+                reading: ProviderMessages.InstallationRequest.patchSchema,
+                maximumBytes: ProviderServerLimits.installationBytes),
+            answer: .json(ProviderMessages.Installation.schema), headers: version, problems: [404, 412, 413, 429],
             access: .anyKey
         ) { api, call in
             try await api.patchInstallation(call)
@@ -63,14 +66,16 @@ extension ProviderServerAPI {
         ProviderOperation(
             method: .post, path: "/v1/installations/{id}/opened", summary: "Say that a notification was opened",
             parameters: [id] + Parameter.app,
-            body: Body(reading: OpenedRequest.form.schema, maximumBytes: ProviderServerLimits.installationBytes),
+            body: Body(
+                reading: ProviderMessages.OpenedRequest.schema, maximumBytes: ProviderServerLimits.installationBytes),
             answer: .nothing, problems: [404, 413, 429], access: .anyKey
         ) { api, call in
             let (id, app, registrant) = try api.place(call)
-            let request = try call.read(OpenedRequest.form)
+            let request: ProviderMessages.OpenedRequest = try call.message()
             try api.rates.checkOpening(id, app: app.number, registrant)
             _ = try owned(try await api.store.installation(id, app: app.number), id, registrant)
-            guard try await api.store.opened(request.message, by: id, app: app.number, at: api.clock.now()) else {
+            guard try await api.store.recordOpening(of: request.message, by: id, app: app.number, at: api.clock.now())
+            else {
                 throw Problem.notFound("The installation has got no message \(request.message.debugDescription).")
             }
             return Response(status: .noContent)
@@ -90,10 +95,12 @@ extension ProviderServerAPI {
 
     /// Answers with an installation. The header `ETag` names this version of it, for `If-Match`.
     private static func show(_ installation: Installation, _ app: ProviderApp) -> Response {
-        var response = InstallationView.json(installation, bundleID: app.bundleID).response()
+        var response = ProviderMessages.Installation(installation, bundleID: app.bundleID).json.response()
         response.headers[.eTag] = InstallationCondition.tag(installation, app.bundleID)
         return response
     }
+
+    private static func noInstallation(_ id: String) -> Problem { .notFound("There is no installation \(id).") }
 
     // MARK: Ownership
 
@@ -113,7 +120,7 @@ extension ProviderServerAPI {
         _ id: String,
         _ registrant: Registrant,
     ) throws(Problem) -> StoredInstallation {
-        guard let known else { throw .notFound("There is no installation \(id).") }
+        guard let known else { throw noInstallation(id) }
         switch registrant {
         case .backend: return known
         case .client(let secret):
@@ -183,7 +190,7 @@ extension ProviderServerAPI {
     // MARK: Changes
 
     private func putInstallation(_ call: ProviderCall) async throws -> Response {
-        let named = try InstallationDocument(call.document).bundleID
+        let named = try ProviderMessages.InstallationRequest(call.document).bundleID
         let (id, app, registrant) = try place(call, bundleID: named)
         let now = clock.now()
         try rates.checkChange(id, app: app.number, registrant)
@@ -230,7 +237,7 @@ extension ProviderServerAPI {
             try Self.checkUser(new.user, old.user, app, registrant)
             return .put(StoredInstallation(new, secretDigest: stored.secretDigest))
         }
-        guard let stored else { throw Problem.notFound("There is no installation \(id).") }
+        guard let stored else { throw Self.noInstallation(id) }
         return Self.show(stored.installation, app)
     }
 
@@ -253,24 +260,15 @@ extension ProviderServerAPI {
             guard user == nil else { throw Problem(400, "An export has all installations: leave out user.") }
             return exportInstallations(form, of: app)
         }
-        func view(_ found: Recipient) -> JSONValue { InstallationView.json(found.installation, bundleID: app.bundleID) }
+        func json(_ found: Recipient) -> JSONValue {
+            ProviderMessages.Installation(found.installation, bundleID: app.bundleID).json
+        }
         if let user {
             // All on one page: a user has only a few devices.
             let found = try await store.installations(app: app.number, user: user, limit: call.limit)
-            return Self.list(found.map(view), .json(InstallationView.schema))
+            return Self.list(found.map(json))
         }
         let page = try await store.installations(app: app.number, after: call.after ?? 0, limit: call.limit)
-        return Self.list(page.map(view), .json(InstallationView.schema), next: call.next(after: page, \.number))
+        return Self.list(page.map(json), next: call.next(after: page, \.number))
     }
-}
-
-/// A notification that was opened.
-private struct OpenedRequest: Sendable {
-    let message: String
-
-    static let form: JSONForm<OpenedRequest> = JSONForm.object(
-        "OpenedRequest", { OpenedRequest(message: $0) },
-        .required("message", message, \.message, "The value of carillon-message in the payload."))
-
-    private static let message: JSONForm<String> = .text(.line(maximumBytes: 64))
 }

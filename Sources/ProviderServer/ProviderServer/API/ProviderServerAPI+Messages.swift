@@ -8,7 +8,7 @@ import CampaignStore
 
 // Requests about messages, which backends send.
 extension ProviderServerAPI {
-    private static let id = Parameter.path("id", .line(maximumBytes: 64), "The message.")
+    private static let id = Parameter.path("id", .identifier, "The message.")
 
     static let messageOperations: [ProviderOperation] =
         [
@@ -19,15 +19,17 @@ extension ProviderServerAPI {
                         "wait", .string(.duration),
                         "How long to wait for the end of the message, such as PT5S. The answer then has the outcomes.")
                 ],
-                body: Body(reading: MessageRequest.form.schema, maximumBytes: ProviderServerLimits.bodyBytes),
-                answer: .json(MessageView.form.schema, status: 202), headers: ["Location": "The path of the message."],
-                problems: [404, 409, 413], otherAnswers: [200: ProviderSchemas.messageOrDryRun]
+                body: Body(
+                    reading: ProviderMessages.MessageRequest.form.schema, maximumBytes: ProviderServerLimits.bodyBytes),
+                answer: .json(ProviderMessages.Message.schema, status: 202),
+                headers: ["Location": "The path of the message."],
+                problems: [404, 409, 413], otherAnswers: [200: ProviderMessages.messageOrDryRun]
             ) { api, call in
                 try await api.postMessage(call)
             },
             ProviderOperation(
                 method: .get, path: "/v1/messages", summary: "List messages, the newest first",
-                parameters: Parameter.app + Parameter.page, answer: .json(.page(of: MessageView.form.schema)),
+                parameters: Parameter.app + Parameter.page, answer: .json(.page(of: ProviderMessages.Message.schema)),
                 problems: [404]
             ) { api, call in
                 try await api.listMessages(call)
@@ -39,7 +41,7 @@ extension ProviderServerAPI {
                     .query(
                         "include", .string(.parts), "What to add: recipients, request, or both with a comma between."),
                 ],
-                answer: .json(MessageView.form.schema), problems: [404]
+                answer: .json(ProviderMessages.Message.schema), problems: [404]
             ) { api, call in
                 let (message, app) = try await api.message(call)
                 return try await api.show(message, app, including: call.query("include"))
@@ -50,15 +52,16 @@ extension ProviderServerAPI {
                     .query("outcome", .string(.oneOf(["accepted", "failed"])), "Only these."),
                     .query("reason", .string(.any), "Only failures with this reason."), exportFormat,
                 ],
-                answer: .json(.page(of: OutcomeView.form.schema), others: ListForm.allCases.map(\.rawValue)),
+                answer: .json(.page(of: ProviderMessages.Outcome.schema), others: ListForm.allCases.map(\.rawValue)),
                 problems: [404]
             ) { api, call in
                 try await api.listOutcomes(call)
             },
             ProviderOperation(
                 method: .patch, path: "/v1/messages/{id}", summary: "Change the rate of a message", parameters: [id],
-                body: Body(reading: MessagePatch.form.schema, maximumBytes: ProviderServerLimits.installationBytes),
-                answer: .json(MessageView.form.schema), problems: [404, 409, 413]
+                body: Body(
+                    reading: ProviderMessages.MessagePatch.schema, maximumBytes: ProviderServerLimits.installationBytes),
+                answer: .json(ProviderMessages.Message.schema), problems: [404, 409, 413]
             ) { api, call in
                 try await api.patchMessage(call)
             },
@@ -76,7 +79,7 @@ extension ProviderServerAPI {
         + MessageChange.allCases.map { change in
             ProviderOperation(
                 method: .post, path: "/v1/messages/{id}/\(change.rawValue)", summary: change.summary,
-                parameters: [id], answer: .json(MessageView.form.schema), problems: [404, 409]
+                parameters: [id], answer: .json(ProviderMessages.Message.schema), problems: [404, 409]
             ) { api, call in
                 try await api.change(change, call)
             }
@@ -86,38 +89,38 @@ extension ProviderServerAPI {
 
     private func postMessage(_ call: ProviderCall) async throws -> Response {
         let value = call.document
-        var (document, stored) = (try MessageDocument(value), call.body)
-        let app = try access.sendingApp(call, bundleID: document.bundleID)
+        var (definition, stored) = (try MessageDefinition(value), call.body)
+        let app = try access.sendingApp(call, bundleID: definition.bundleID)
         let wait = try Self.wait(call)
         let idempotency = try Self.idempotency(call)
         // Whatever has changed since the first request, its repetition gets the same answer.
-        if let idempotency, !document.isDryRun,
+        if let idempotency, !definition.isDryRun,
             let known = try await store.message(app: app.number, idempotency: idempotency)
         {
             return try await answer(known, app, within: wait)
         }
-        if let name = document.savedAudience {
+        if let name = definition.savedAudience {
             guard let audience = try await store.audience(name, app: app.number) else {
                 throw Problem.invalid("/audience/saved", "The app has no saved audience \(name.debugDescription).")
             }
-            let complete = try MessageDocument.stored(value, with: audience)
-            document = try MessageDocument(complete, isStored: true)
+            let complete = try MessageDefinition.stored(value, with: audience)
+            definition = try MessageDefinition(complete, isStored: true)
             stored = Array(complete.text.utf8)
         }
-        try app.checkEnvironment(document.audience.environment, at: "/audience/environment")
-        if document.channel == nil {
-            try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
+        try app.checkEnvironment(definition.audience.environment, at: "/audience/environment")
+        if definition.channel == nil {
+            try definition.headers.check(bundleID: app.bundleID, payload: definition.template.shared)
         } else {
-            _ = try document.broadcast(id: UUID())
-            try app.checkEnvironment(document.audience.environment ?? .production, at: "/audience/environment")
+            _ = try definition.broadcast(id: UUID())
+            try app.checkEnvironment(definition.audience.environment ?? .production, at: "/audience/environment")
         }
-        let place = try document.place(of: app.bundleID)
+        let place = try definition.place(of: app.bundleID)
         let now = clock.now()
-        let starts = try document.start(now: now)
-        if document.isDryRun { return try await dryRun(document, app, place) }
+        let starts = try definition.start(now: now)
+        if definition.isDryRun { return try await dryRun(definition, app, place) }
         let message = MessageRecord(
             id: UUID().uuidString.lowercased(), app: app.number, state: .scheduled, document: stored, created: now,
-            starts: starts, rate: document.rate)
+            starts: starts, rate: definition.rate)
         let added = try await store.add(
             message, idempotency: idempotency, limit: ProviderServerLimits.openMessages)
         await campaigns.runDue()
@@ -127,8 +130,9 @@ extension ProviderServerAPI {
     /// Reads how long the answer may wait for the end of the message; nil if it does not wait.
     private static func wait(_ call: ProviderCall) throws(Problem) -> Duration? {
         guard let text = call.query("wait") else { return nil }
-        guard let wait = Duration(iso8601: text), wait <= ProviderServerLimits.wait else {
-            throw Problem(400, "wait has to be a duration such as PT5S, of 30 seconds at most.")
+        let longest = ProviderServerLimits.waitSeconds
+        guard let wait = Duration(iso8601: text), wait <= .seconds(longest) else {
+            throw Problem(400, "wait has to be a duration such as PT5S, of \(longest) seconds at most.")
         }
         return wait
     }
@@ -143,10 +147,10 @@ extension ProviderServerAPI {
             outcomes = try await store.outcomes(
                 of: message.number, .all, after: 0, limit: ProviderServerLimits.answeredOutcomes)
         }
-        var shown = MessageView(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
-        shown.outcomes = outcomes.map { kept in kept.map { OutcomeView($0, of: message.id) } }
-        let isOpen = message.state == .scheduled || message.state == .running
-        var response = MessageView.form.response(shown, wait != nil && !isOpen ? .ok : .accepted)
+        var shown = ProviderMessages.Message(
+            message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
+        shown.outcomes = outcomes?.map { ProviderMessages.Outcome($0, of: message.id) }
+        var response = Response.json(shown, wait != nil && !message.state.isOpen ? .ok : .accepted)
         response.headers[.location] = "/v1/messages/\(message.id)"
         return response
     }
@@ -167,22 +171,20 @@ extension ProviderServerAPI {
 
     /// Answers how many recipients the message would have now, and what the first of them would receive.
     private func dryRun(
-        _ document: MessageDocument,
+        _ definition: MessageDefinition,
         _ app: ProviderApp,
         _ place: ServiceTokens.Place?,
     ) async throws -> Response {
         // Only the service knows who subscribes to a channel.
-        guard document.channel == nil else {
+        guard definition.channel == nil else {
             return (["dryRun": true, "recipients": 1, "samples": []] as JSONValue).response()
         }
         var (count, samples): (Int64, [JSONValue]) = (0, [])
-        for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
-            let query = RecipientQuery(
-                app: app.number, message: 0, audience: document.audience, environment: environment, now: clock.now())
+        for query in app.recipientQueries(definition.audience, now: clock.now()) {
             count += try await store.count(query)
             let left = ProviderServerLimits.samples - samples.count
             for recipient in try await store.recipients(query, limit: left) {
-                samples.append(sample(recipient, document, app, place))
+                samples.append(sample(recipient, definition, app, place))
             }
         }
         return (["dryRun": true, "recipients": .integer(count), "samples": .array(samples)] as JSONValue).response()
@@ -190,15 +192,15 @@ extension ProviderServerAPI {
 
     private func sample(
         _ recipient: Recipient,
-        _ document: MessageDocument,
+        _ definition: MessageDefinition,
         _ app: ProviderApp,
         _ place: ServiceTokens.Place?,
     ) -> JSONValue {
         var members: JSONMembers = ["installation": .string(recipient.installation.id)]
         if let place, recipient.installation.token(place) == nil { members["fault"] = .string(place.failureReason) }
         do {
-            let notification = try document.notification(
-                for: recipient.installation, of: app.bundleID, id: UUID(), message: Self.noMessage)
+            let notification = try definition.notification(
+                for: recipient.installation, of: app.bundleID, id: UUID(), message: Self.sampleMessage)
             members["topic"] = .string(notification.topic)
             members["payload"] = JSONValue(notification.payload.json)
         } catch let error as MissingValue {
@@ -210,7 +212,7 @@ extension ProviderServerAPI {
     }
 
     /// What a dry run shows in place of a message's identifier.
-    private static let noMessage = "00000000-0000-0000-0000-000000000000"
+    private static let sampleMessage = "00000000-0000-0000-0000-000000000000"
 
     // MARK: One message
 
@@ -218,13 +220,15 @@ extension ProviderServerAPI {
     private func message(_ call: ProviderCall) async throws -> (MessageRecord, ProviderApp) {
         let id = try call.parameter("id")
         guard let message = try await store.message(id), let app = apps.app(number: message.app) else {
-            throw Problem.notFound("There is no message \(id).")
+            throw Self.noMessage(id)
         }
         if case .server(let own) = call.caller, own.number != app.number {
-            throw Problem.notFound("There is no message \(id).")
+            throw Self.noMessage(id)
         }
         return (message, app)
     }
+
+    private static func noMessage(_ id: String) -> Problem { .notFound("There is no message \(id).") }
 
     /// Shows a message.
     /// - Parameter parts: what to add: `recipients`, `request` or both, with a comma between them.
@@ -233,25 +237,23 @@ extension ProviderServerAPI {
         _ app: ProviderApp,
         including parts: String?,
     ) async throws -> Response {
-        var shown = MessageView(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
+        var shown = ProviderMessages.Message(
+            message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
         let parts = parts?.split(separator: ",") ?? []
         if parts.contains("recipients") { shown.recipients = try await recipients(message, app) }
         if parts.contains("request") {
             shown.request = JSONValue(message.document, maximumDepth: APILimits.documentDepth)
         }
-        return MessageView.form.response(shown)
+        return .json(shown)
     }
 
     /// Returns how many recipients a message has: those that have an outcome, and those that still wait for theirs.
     private func recipients(_ message: MessageRecord, _ app: ProviderApp) async throws -> Int64 {
-        let document = try MessageDocument(stored: message.document)
-        guard document.channel == nil else { return 1 }
+        let definition = try MessageDefinition(stored: message.document)
+        guard definition.channel == nil else { return 1 }
         guard message.state != .finished else { return message.tally.total }
-        let waiting = Environment.sendingOrder.filter { app.endpoints[$0] != nil }.map { environment in
-            RecipientQuery(
-                app: app.number, message: message.number, audience: document.audience, environment: environment,
-                now: message.starts, last: message.position.last ?? .max)
-        }
+        let waiting = app.recipientQueries(
+            definition.audience, now: message.starts, message: message.number, last: message.position.last)
         return try await store.recipientCount(of: message.number, waiting: waiting)
     }
 
@@ -271,7 +273,7 @@ extension ProviderServerAPI {
             await campaigns.stop(message.id)
         }
         guard let newest = try await store.message(message.id) else {
-            throw Problem.notFound("There is no message \(message.id).")
+            throw Self.noMessage(message.id)
         }
         return try await show(newest, app, including: nil)
     }
@@ -280,7 +282,7 @@ extension ProviderServerAPI {
     private func patchMessage(_ call: ProviderCall) async throws -> Response {
         let (message, app) = try await message(call)
         // Here, null does not count as missing.
-        let rate = try MessagePatch.form.read(call.document).rate
+        let rate = try ProviderMessages.MessagePatch.form.read(call.document).rate
         let demandPrompt = store.promptness()
         let changed = try await store.changeMessage(message.id) { message in
             try demandPrompt()
@@ -293,25 +295,21 @@ extension ProviderServerAPI {
     }
 
     private func listMessages(_ call: ProviderCall) async throws -> Response {
-        var number: Int64?
-        if case .administrator = call.caller, call.query("bundleID") == nil {
-            number = nil
-        } else {
-            number = try access.sendingApp(call).number
-        }
+        let isOfAllApps = if case .administrator = call.caller { call.query("bundleID") == nil } else { false }
+        let number = try isOfAllApps ? nil : access.sendingApp(call).number
         let causes = await campaigns.causes
-        var (items, last): ([MessageView], Int64?) = ([], call.after)
+        var (items, last): ([ProviderMessages.Message], Int64?) = ([], call.after)
         while items.count < call.limit {
             let wanted = min(call.limit - items.count, ProviderServerLimits.messagesRead)
             let page = try await store.messages(app: number, before: last, limit: wanted)
             items += page.map {
                 let bundleID = apps.app(number: $0.app)?.bundleID ?? ""
-                return MessageView($0, bundleID: bundleID, cause: causes[$0.id])
+                return ProviderMessages.Message($0, bundleID: bundleID, cause: causes[$0.id])
             }
             last = page.last?.number ?? last
             guard page.count == wanted else { break }
         }
-        return Self.list(items, MessageView.form, next: items.count == call.limit ? last : nil)
+        return Self.list(items, next: items.count == call.limit ? last : nil)
     }
 
     private func listOutcomes(_ call: ProviderCall) async throws -> Response {
@@ -320,7 +318,7 @@ extension ProviderServerAPI {
         if let form = ListForm(of: call) { return exportOutcomes(form, of: message, filter) }
         let page = try await store.outcomes(of: message.number, filter, after: call.after ?? 0, limit: call.limit)
         return Self.list(
-            page.map { OutcomeView($0, of: message.id) }, OutcomeView.form,
+            page.map { ProviderMessages.Outcome($0, of: message.id) },
             next: call.next(after: page, \.outcome.installation))
     }
 

@@ -9,40 +9,14 @@ import Storage
 
 // Import and export of whole lists, as CSV or as one JSON object on each line.
 extension ProviderServerAPI {
-    /// The formats of a list, besides pages of JSON.
-    enum ListForm: String, CaseIterable {
-        case csv = "text/csv"
-        case lines = "application/x-ndjson"
-
-        /// The format that a header field names; nil if it names none of them.
-        init?(_ field: String?) {
-            let type = field.map(MediaType.essence)
-            guard let form = Self.allCases.first(where: { $0.rawValue == type }) else { return nil }
-            self = form
-        }
-
-        /// The format that the answer to a request has. A link in a browser cannot set `Accept`, so the query may name
-        /// the format too.
-        init?(of call: ProviderCall) {
-            switch call.query("format") {
-            case "csv": self = .csv
-            case "ndjson": self = .lines
-            default: self.init(call.request.headers[.accept])
-            }
-        }
-
-        /// What a file with this format is called.
-        var fileExtension: String { self == .csv ? "csv" : "ndjson" }
-    }
-
     static let exportFormat = Parameter.query(
-        "format", .string(.oneOf(["csv", "ndjson"])), "The same as the header Accept.")
+        "format", .string(.oneOf(ListForm.allCases.map(\.fileExtension))), "The same as the header Accept.")
 
     static let transferOperations: [ProviderOperation] = [
         ProviderOperation(
             method: .post, path: "/v1/installations/import", summary: "Import a file of installations",
             parameters: Parameter.app, body: Body(streamed: ListForm.allCases.map(\.rawValue)),
-            answer: .json(ImportReport.form.schema), problems: [404, 415]
+            answer: .json(ProviderMessages.ImportReport.schema), problems: [404, 415]
         ) { api, call in
             try await api.importInstallations(call)
         }
@@ -52,18 +26,18 @@ extension ProviderServerAPI {
         let request = call.request
         let app = try access.sendingApp(call)
         guard let form = ListForm(request.headers[.contentType]) else {
-            throw Problem(415, "The body has to be text/csv or application/x-ndjson.")
+            throw Problem(
+                415, "The body has to be \(ListForm.allCases.map(\.rawValue).joined(separator: " or ")).")
         }
-        var reader = InstallationImport(form == .csv ? .csv : .lines, of: app, now: clock.now())
+        var reader = InstallationImport(form, of: app, now: clock.now())
         do {
             for try await part in request.body { try await store(reader.read(part.readableBytesView), app, &reader) }
             try await store(reader.finish(), app, &reader)
         } catch let error as StoreError {
             // The file has any length, so it is stored in parts. Say how much is stored; the import can be repeated.
-            guard case .object(let report) = ImportReport.form.write(reader.report) else { throw error }
-            return Response(Problem(error), with: report)
+            return Response(Problem(error), with: reader.report.json.members)
         }
-        return ImportReport.form.response(reader.report)
+        return .json(reader.report)
     }
 
     private func store(
@@ -119,26 +93,20 @@ extension ProviderServerAPI {
         } fields: { installation in
             InstallationColumn.all.map { $0.field(installation) }
         } json: {
-            InstallationView.json($0, bundleID: app.bundleID)
+            ProviderMessages.Installation($0, bundleID: app.bundleID).json
         }
     }
 
     func exportOutcomes(_ form: ListForm, of message: MessageRecord, _ filter: OutcomeFilter) -> Response {
-        Self.export(
-            form, name: "outcomes-\(message.id)",
-            columns: ["installation", "apnsID", "status", "reason", "at", "openedAt"]
-        ) { after in
+        let columns = ProviderMessages.Outcome.schema.keys
+        return Self.export(form, name: "outcomes-\(message.id)", columns: columns) { after in
             let page = try await store.outcomes(
                 of: message.number, filter, after: after, limit: APILimits.listItems)
-            return page.map { ($0.outcome.installation, $0) }
-        } fields: { kept in
-            let id = NotificationName.make(message: message.id, installation: kept.outcome.installation)
-            return [
-                kept.installation ?? "", id.uuidString.lowercased(), String(kept.outcome.status),
-                kept.outcome.reason ?? "", kept.outcome.at.text, kept.outcome.opened?.text ?? "",
-            ]
+            return page.map { ($0.outcome.installation, ProviderMessages.Outcome($0, of: message.id).json) }
+        } fields: { outcome in
+            columns.map { column in outcome.members[column].map { $0.string ?? $0.text } ?? "" }
         } json: {
-            OutcomeView.form.write(OutcomeView($0, of: message.id))
+            $0
         }
     }
 }

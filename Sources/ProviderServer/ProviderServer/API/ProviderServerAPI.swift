@@ -40,6 +40,8 @@ extension ProviderCall {
     func read<Message>(_ form: JSONForm<Message>) throws(Problem) -> Message {
         try form.read(document, nullIsMissing: true)
     }
+
+    func message<Message: JSONMessage>() throws(Problem) -> Message { try read(Message.form) }
 }
 
 extension ProviderServerAPI: APIServer {
@@ -123,8 +125,12 @@ extension ProviderServerAPI {
             + "identity provider.")
 
     /// Answers with a page of a list. `next` is the value of `after` that requests the next page.
-    static func list<Item>(_ items: [Item], _ form: JSONForm<Item>, next: Int64? = nil) -> Response {
-        var members: [String: JSONValue] = ["items": .array(items.map(form.write))]
+    static func list(_ items: [some JSONMessage], next: Int64? = nil) -> Response {
+        list(items.map(\.json), next: next)
+    }
+
+    static func list(_ items: [JSONValue], next: Int64? = nil) -> Response {
+        var members: [String: JSONValue] = ["items": .array(items)]
         // The number is sent as a text, because clients must not compute with it.
         members["next"] = next.map { .string(String($0)) }
         return JSONValue.object(members).response()
@@ -146,7 +152,7 @@ extension ProviderApp {
 extension Parameter {
     /// The parameter that names the app. The administrator's key needs it.
     static let app: [Parameter] = [
-        .query("bundleID", .string(.bundleID), "The app. A key of an app needs no name.")
+        .query("bundleID", .string(.bundleID), ProviderMessages.meaningOfBundleID)
     ]
 
     /// The parameters of a list of pages.

@@ -1,11 +1,12 @@
 import CampaignStore
+import HTTPAPI
 import Notifications
 import Storage
 import Synchronization
 
 /// All apps. They are kept in memory, because every request looks one up.
 final class AppDirectory: Sendable {
-    enum Role: Sendable, Hashable {
+    enum Role: String, Sendable, Hashable, CaseIterable {
         /// The app itself, on somebody's device.
         case client
         /// The app's backend.
@@ -47,6 +48,13 @@ final class AppDirectory: Sendable {
     }
 
     func app(_ bundleID: String) -> ProviderApp? { state.withLock { $0.apps[bundleID] } }
+
+    func existingApp(_ bundleID: String) throws(Problem) -> ProviderApp {
+        guard let app = app(bundleID) else { throw Self.noApp(bundleID) }
+        return app
+    }
+
+    static func noApp(_ bundleID: String) -> Problem { .notFound("There is no app \(bundleID).") }
 
     func app(number: Int64) -> ProviderApp? { state.withLock { $0.apps.values.first { $0.number == number } } }
 

@@ -29,7 +29,7 @@ struct CredentialVault: Sendable {
     }
 
     /// The values that are encrypted.
-    enum Credentials: Codable, Hashable {
+    enum Secret: Codable, Hashable {
         case key(teamID: String, keyID: String, privateKey: String)
         /// PEM with the certificate, its chain and its key.
         case certificate(String)
@@ -55,15 +55,15 @@ struct CredentialVault: Sendable {
         }
     }
 
-    /// - Parameter name: identifies the owner of the credentials. They can only be decrypted under the same name, so
+    /// - Parameter name: identifies the owner of the secret. It can only be decrypted under the same name, so
     ///   nobody who can write to the database can give one app's key to another app.
-    func seal(_ credentials: Credentials, name: String) throws -> [UInt8] {
+    func seal(_ secret: Secret, name: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(
-            Data(JSONValue(encoding: credentials).text.utf8), using: key, authenticating: Data(name.utf8))
+            Data(JSONValue(encoding: secret).text.utf8), using: key, authenticating: Data(name.utf8))
         return box.combined.map { Array($0) } ?? []
     }
 
-    func open(_ sealed: [UInt8], name: String) throws(ProviderServerError) -> Credentials {
+    func open(_ sealed: [UInt8], name: String) throws(ProviderServerError) -> Secret {
         do {
             let text = try AES.GCM.open(
                 AES.GCM.SealedBox(combined: sealed), using: key, authenticating: Data(name.utf8))
@@ -76,5 +76,7 @@ struct CredentialVault: Sendable {
 
     static func hookName(_ id: String) -> String { "hook \(id)" }
 
-    static func name(_ bundleID: String, _ environment: Environment) -> String { "\(bundleID) \(environment.rawValue)" }
+    static func endpointName(_ bundleID: String, _ environment: Environment) -> String {
+        "\(bundleID) \(environment.rawValue)"
+    }
 }

@@ -38,8 +38,8 @@ struct BroadcastChannels: Sendable {
     ) throws -> ChannelManager {
         let place: APNSEnvironment
         if let url = endpoint.channels {
-            place = try .custom(url: url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system)
-        } else if endpoint.url == AppDocument.appleURL(environment) {
+            place = try .custom(url: url, pem: endpoint.authority)
+        } else if endpoint.url == environment.appleURL {
             place = environment == .production ? .productionChannels : .developmentChannels
         } else {
             throw Problem(
@@ -50,9 +50,8 @@ struct BroadcastChannels: Sendable {
         var configuration = ProviderClient.Configuration()
         configuration.deadline = deadline
         configuration.proxy = proxies.proxy(for: place.host, port: place.port)
-        let name = CredentialVault.name(app.bundleID, environment)
         return try ChannelManager(
-            credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(), environment: place,
+            credentials: try vault.credentials(for: endpoint, of: app, environment), environment: place,
             configuration: configuration)
     }
 }

@@ -6,7 +6,7 @@ import Storage
 
 /// Starts messages when they are due, limits how many are sent at once, and stops them.
 actor CampaignScheduler {
-    private struct Running {
+    private struct RunningMessage {
         let app: Int64
         let number: Int64
         let control: RunControl
@@ -21,7 +21,7 @@ actor CampaignScheduler {
     private let logger: Logger
     /// Called when there is a new event for hooks.
     private let onNewEvent: @Sendable () -> Void
-    private var running: [String: Running] = [:]
+    private var running: [String: RunningMessage] = [:]
     /// When to go on with the messages whose next recipients wait for their local time. These messages are not sent now, so
     /// they do not count for the limit.
     private var waiting: [String: Timestamp] = [:]
@@ -144,7 +144,7 @@ actor CampaignScheduler {
                 known = changes
                 begun = try await store.changeMessage(message.id) { message in
                     // The message may have been paused after it was read.
-                    guard message.state == .scheduled || message.state == .running else { throw Stopped() }
+                    guard message.state.isOpen else { throw Stopped() }
                     message.state = .running
                     message.cause = nil
                     // Fix the last recipient now: installations that register later do not receive the message.
@@ -154,8 +154,8 @@ actor CampaignScheduler {
             }
             guard let begun, running[begun.id] == nil, !isClosed else { return true }
             waiting[begun.id] = nil
-            let document = try MessageDocument(stored: begun.document)
-            start(begun, document, heldUntil: store.isShared ? taken.until : nil)
+            let definition = try MessageDefinition(stored: begun.document)
+            start(begun, definition, heldUntil: store.isShared ? taken.until : nil)
             return true
         } catch is Stopped {
             _ = try? await store.release(message.number)
@@ -171,20 +171,20 @@ actor CampaignScheduler {
 
     private func start(
         _ message: MessageRecord,
-        _ document: MessageDocument,
+        _ definition: MessageDefinition,
         heldUntil: ContinuousClock.Instant?,
     ) {
         let control = RunControl(rate: message.rate, clock: clock)
         if let heldUntil { control.hold(until: heldUntil) }
         let run = MessageRun(
-            message: message, document: document, store: store, apps: apps, clients: clients, control: control,
+            message: message, definition: definition, store: store, apps: apps, clients: clients, control: control,
             clock: clock, logger: logger, onNewEvent: onNewEvent)
         logger.info("A message is being sent", metadata: ["message": "\(message.id)"])
         let task = Task {
             let end = await run.run()
             await ended(message, end)
         }
-        running[message.id] = Running(app: message.app, number: message.number, control: control, task: task)
+        running[message.id] = RunningMessage(app: message.app, number: message.number, control: control, task: task)
         ProviderServerMetrics.setRunning(running.count)
     }
 
@@ -273,8 +273,7 @@ actor CampaignScheduler {
 
     /// Whether a message is scheduled or being sent. If the store fails, it is not: the answer then has what is known.
     private func isOpen(_ id: String) async -> Bool {
-        guard let state = try? await store.message(id)?.state else { return false }
-        return state == .scheduled || state == .running
+        (try? await store.message(id))?.state.isOpen ?? false
     }
 
     // MARK: Control
@@ -285,7 +284,7 @@ actor CampaignScheduler {
     /// Stops sending all messages of an app, in the same way.
     func stopAll(of app: Int64) async { await stop { $0.value.app == app } }
 
-    private func stop(_ isStopped: ((key: String, value: Running)) -> Bool) async {
+    private func stop(_ isStopped: ((key: String, value: RunningMessage)) -> Bool) async {
         changes += 1
         let stopped = running.filter(isStopped).values
         guard !stopped.isEmpty else { return }

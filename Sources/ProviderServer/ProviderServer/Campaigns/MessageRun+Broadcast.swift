@@ -12,7 +12,7 @@ extension MessageRun {
         while !control.isStopped {
             guard message.tally.total == 0 else { return .finished }
             guard control.isHeld else {
-                await control.sleep(for: .milliseconds(50))
+                await control.untilHeld()
                 continue
             }
             let verdict = await broadcastOnce(to: channel, isLast: passes >= ProviderServerLimits.passes)
@@ -33,11 +33,11 @@ extension MessageRun {
     private func broadcastOnce(to channel: String, isLast: Bool) async -> SendVerdict {
         guard let app = apps.app(number: message.app) else { return .refused(cause: "The app was deleted.") }
         do {
-            guard let client = try await clients.client(app, document.audience.environment ?? .production) else {
+            guard let client = try await clients.client(app, definition.audience.environment ?? .production) else {
                 return .refused(cause: "The app has no such environment.")
             }
             let id = NotificationName.make(message: message.id, installation: 0)
-            let broadcast = try document.broadcast(id: id)
+            let broadcast = try definition.broadcast(id: id)
             do throws(ProviderError) {
                 let receipt = try await client.broadcast(broadcast, to: channel, of: app.bundleID)
                 return SendVerdict(.success(receipt), isLastPass: isLast)

@@ -12,21 +12,21 @@ extension MessageRun {
     }
 
     /// Whether recipients get the message at different times.
-    var isByTimeZone: Bool { document.localTime != nil || document.quietHours != nil }
+    var isByTimeZone: Bool { definition.localTime != nil || definition.quietHours != nil }
 
     /// Returns the first part at or after a position; nil if there is none. If the store fails, waits until it works
     /// again.
-    func next(from position: MessageRecord.Position) async -> Part? {
+    func nextPart(from position: MessageRecord.Position) async -> Part? {
         guard isByTimeZone else {
             return message.starts >= position.due ? Part(due: message.starts, timeZones: nil) : nil
         }
-        guard let moments = await moments() else { return nil }
+        guard let moments = await dueTimes() else { return nil }
         return moments.values.filter { $0 >= position.due }.min().map { part(due: $0, moments) }
     }
 
     /// Returns the part of those whose turn was before a moment; nil if sending ended.
-    func rest(before moment: Timestamp) async -> Part? {
-        guard let moments = await moments() else { return nil }
+    func latecomers(before moment: Timestamp) async -> Part? {
+        guard let moments = await dueTimes() else { return nil }
         return part(due: moment, moments)
     }
 
@@ -38,17 +38,17 @@ extension MessageRun {
 
     /// Returns when the recipients in each time zone get the message. If the store fails, waits until it works again.
     /// - Returns: nil if the message was stopped, or if the store is too slow.
-    private func moments() async -> [String: Timestamp]? {
+    private func dueTimes() async -> [String: Timestamp]? {
         var failures = 0
-        while !control.isStopped, slow.refusal == nil {
+        while !control.isStopped, slowReads.refusal == nil {
             do throws(StoreError) {
                 let zones = try await store.timeZones(app: message.app)
-                slow.add(nil)
+                slowReads.add(nil)
                 return Dictionary(zones.map { ($0, moment(in: $0)) }, uniquingKeysWith: { $1 })
             } catch {
                 failures += 1
-                slow.add(error)
-                guard slow.refusal == nil else { return nil }
+                slowReads.add(error)
+                guard slowReads.refusal == nil else { return nil }
                 await wait(for: error.cause, failures)
             }
         }
@@ -57,7 +57,7 @@ extension MessageRun {
 
     /// Returns when recipients in a time zone get the message.
     private func moment(in zone: String) -> Timestamp {
-        document.localTime?.moment(in: zone) ?? document.quietHours?.moment(after: message.starts, in: zone)
+        definition.localTime?.moment(in: zone) ?? definition.quietHours?.moment(after: message.starts, in: zone)
             ?? message.starts
     }
 }

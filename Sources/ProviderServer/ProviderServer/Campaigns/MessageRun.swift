@@ -14,7 +14,7 @@ import Storage
 /// outcome is not on the disk get the notification again, with the same `apns-id`.
 struct MessageRun: Sendable {
     let message: MessageRecord
-    let document: MessageDocument
+    let definition: MessageDefinition
     let store: any CampaignStore
     let apps: AppDirectory
     let clients: ProviderClients
@@ -24,12 +24,12 @@ struct MessageRun: Sendable {
     /// Called when there is a new event for hooks.
     let onNewEvent: @Sendable () -> Void
 
-    let slow = SlowReads()
-    private let first: FirstAnswers
+    let slowReads = SlowReads()
+    private let firstAnswers: FirstAnswers
 
     init(
         message: MessageRecord,
-        document: MessageDocument,
+        definition: MessageDefinition,
         store: any CampaignStore,
         apps: AppDirectory,
         clients: ProviderClients,
@@ -39,7 +39,7 @@ struct MessageRun: Sendable {
         onNewEvent: @escaping @Sendable () -> Void,
     ) {
         self.message = message
-        self.document = document
+        self.definition = definition
         self.store = store
         self.apps = apps
         self.clients = clients
@@ -47,7 +47,7 @@ struct MessageRun: Sendable {
         self.clock = clock
         self.logger = logger
         self.onNewEvent = onNewEvent
-        first = FirstAnswers(isOver: message.tally.total > 0)
+        firstAnswers = FirstAnswers(isOver: message.tally.total > 0)
     }
 
     /// How sending ended.
@@ -73,11 +73,9 @@ struct MessageRun: Sendable {
     /// Counts the recipients, while the first of them get the message.
     private func count() async {
         guard message.total == nil, let app = apps.app(number: message.app) else { return }
-        var total: Int64 = document.channel == nil ? 0 : 1
-        for environment in Environment.sendingOrder where app.endpoints[environment] != nil && document.channel == nil {
-            let query = RecipientQuery(
-                app: message.app, message: 0, audience: document.audience, environment: environment,
-                now: message.starts, last: message.position.last ?? .max)
+        var total: Int64 = definition.channel == nil ? 0 : 1
+        let queries = app.recipientQueries(definition.audience, now: message.starts, last: message.position.last)
+        for query in queries where definition.channel == nil {
             // Without the total, the progress has no end to compare with. The next run counts again.
             guard !control.isStopped, let count = try? await store.count(query) else { return }
             total += count
@@ -90,18 +88,18 @@ struct MessageRun: Sendable {
     }
 
     private func send() async -> End {
-        if let channel = document.channel { return await broadcast(to: channel) }
+        if let channel = definition.channel { return await broadcast(to: channel) }
         var position = message.position
-        while let part = await next(from: position) {
+        while let part = await nextPart(from: position) {
             guard part.due <= clock.now() else { return control.isStopped ? .stopped : .waits(until: part.due) }
             if let end = await send(part, &position) { return end }
         }
         // The last ones to wait may all have moved to time zones whose turn had passed.
-        if isByTimeZone, let rest = await rest(before: position.due), let end = await send(rest, &position) {
+        if isByTimeZone, let rest = await latecomers(before: position.due), let end = await send(rest, &position) {
             return end
         }
         if control.isStopped { return .stopped }
-        return slow.refusal.map { .refused(cause: $0) } ?? .finished
+        return slowReads.refusal.map { .refused(cause: $0) } ?? .finished
     }
 
     /// Sends to a part that is due, and moves the position behind it.
@@ -109,9 +107,9 @@ struct MessageRun: Sendable {
     private func send(_ part: Part, _ position: inout MessageRecord.Position) async -> End? {
         guard !control.isStopped else { return .stopped }
         guard let app = apps.app(number: message.app) else { return .stopped }
-        for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
+        for environment in app.sendingEnvironments {
             guard let start = position.start(of: part.due, environment) else { continue }
-            if let end = await work(part, start) { return end }
+            if let end = await sendToPart(part, start) { return end }
         }
         position.due = part.due.advanced(by: .milliseconds(1))
         position.environment = .production
@@ -124,14 +122,14 @@ struct MessageRun: Sendable {
     /// What the passes of a message share.
     private struct Flow {
         let window: SendWindow
-        let first: FirstAnswers
+        let firstAnswers: FirstAnswers
     }
 
     /// Sends to one part of one environment until every recipient has an outcome.
     /// - Returns: why sending ended early; nil if every recipient has an outcome.
-    private func work(_ part: Part, _ start: MessageRecord.Position) async -> End? {
+    private func sendToPart(_ part: Part, _ start: MessageRecord.Position) async -> End? {
         var (failures, passes, position) = (0, 1, start)
-        let flow = Flow(window: SendWindow(), first: first)
+        let flow = Flow(window: SendWindow(), firstAnswers: firstAnswers)
         while true {
             // Read the app again, because its address or its key may have changed.
             guard !control.isStopped, let app = apps.app(number: message.app) else { return .stopped }
@@ -144,9 +142,9 @@ struct MessageRun: Sendable {
                 failures = isCounted || hasProgress ? 1 : failures + 1
                 if isCounted { passes += 1 }
                 // A search that has found somebody is progress: the next one begins behind them.
-                if hasProgress { slow.add(nil) }
-                slow.add(trouble)
-                if let refusal = slow.refusal { return .refused(cause: refusal) }
+                if hasProgress { slowReads.add(nil) }
+                slowReads.add(trouble)
+                if let refusal = slowReads.refusal { return .refused(cause: refusal) }
                 await wait(for: cause, failures)
             }
             position = await storedPosition(after: start)
@@ -191,7 +189,7 @@ struct MessageRun: Sendable {
             from: position, isLastPass: isLast, bundleID: app.bundleID, target.place, flow,
             triesElsewhere: target.elsewhere != nil)
         var query = RecipientQuery(
-            app: message.app, message: message.number, audience: document.audience, environment: position.environment,
+            app: message.app, message: message.number, audience: definition.audience, environment: position.environment,
             timeZones: part.timeZones, now: message.starts, after: position.after, last: message.position.last ?? .max)
         do throws(StoreError) {
             query = try await store.prepared(query)
@@ -199,7 +197,7 @@ struct MessageRun: Sendable {
             return .again(cause: error.cause, isCounted: false, hasProgress: false, trouble: error)
         }
         let source = RecipientSource(
-            message: message, document: document, app: app, query: query, store: store, ledger: ledger,
+            message: message, definition: definition, app: app, query: query, store: store, ledger: ledger,
             place: target.place, control: control, clock: clock)
         let writing = Task { await ledger.writeRegularly() }
         let watching = Task { await watch(ledger, target.client) }
@@ -237,7 +235,7 @@ struct MessageRun: Sendable {
     /// - Returns: nil if the app has no endpoint in the environment.
     private func target(of app: ProviderApp, _ environment: Environment) async throws -> Target? {
         // A message that an older version accepted may not say which Live Activity it updates.
-        let place = try document.place(of: app.bundleID)
+        let place = try definition.place(of: app.bundleID)
         guard let client = try await clients.client(app, environment) else { return nil }
         // A device token of a service says nothing about that of the app.
         let other = place == nil ? try await clients.client(app, environment.other) : nil
@@ -282,7 +280,7 @@ struct MessageRun: Sendable {
         _ ledger: OutcomeLedger,
     ) async -> Bool {
         // Another server may have taken the message over while this one could not renew its hold.
-        while !control.isHeld, !control.isStopped { await control.sleep(for: .milliseconds(50)) }
+        await control.untilHeld()
         guard !control.isStopped else { return true }
         var isAnswered = false
         for await outcome in client.send(pushes, deadline: ProviderServerLimits.elsewhereDeadline) {
@@ -332,8 +330,8 @@ struct MessageRun: Sendable {
     ) -> OutcomeLedger {
         OutcomeLedger(
             from: position, isLastPass: isLastPass, clock: clock, bundleID: bundleID, place: place,
-            endsActivity: document.endsActivity, badgeChange: document.template.badgeChange, window: flow.window,
-            first: flow.first,
+            endsActivity: definition.endsActivity, badgeChange: definition.template.badgeChange, window: flow.window,
+            firstAnswers: flow.firstAnswers,
             triesElsewhere: triesElsewhere,
             record: { [store, message] outcomes, position async throws(StoreError) in
                 try await store.record(outcomes, of: message, position: position) { ended in
@@ -347,9 +345,7 @@ struct MessageRun: Sendable {
     func wait(for cause: String, _ failures: Int) async {
         guard !control.isStopped else { return }
         await recordCause(cause)
-        let delay = GrowingDelay(first: ProviderServerLimits.firstDelay, longest: ProviderServerLimits.longestDelay)
-        let time = delay.delay(afterFailures: failures, random: .random(in: 0...1))
-        await control.sleep(for: .nanoseconds(time.nanoseconds))
+        await control.sleep(for: ProviderServerLimits.sendingDelay.duration(afterFailures: failures))
     }
 
     private func recordCause(_ cause: String?) async {
@@ -369,10 +365,6 @@ struct MessageRun: Sendable {
 }
 
 extension Environment {
-    /// The order in which a message works through the environments. Production is the first, because a message waits for a
-    /// server that cannot be reached, and a forgotten development server must not keep it from its users.
-    static let sendingOrder: [Environment] = [.production, .development]
-
     fileprivate var other: Environment { self == .production ? .development : .production }
 }
 

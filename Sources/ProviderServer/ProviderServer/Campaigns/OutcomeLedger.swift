@@ -50,7 +50,7 @@ final class OutcomeLedger: Sendable {
     /// By how much an accepted notification changes the number on the app's icon.
     private let badgeChange: Int64
     private let window: SendWindow
-    private let first: FirstAnswers
+    private let firstAnswers: FirstAnswers
     /// Whether a recipient whose device token is bad here is tried in the app's other environment.
     private let triesElsewhere: Bool
     private let record: Record
@@ -66,7 +66,7 @@ final class OutcomeLedger: Sendable {
         endsActivity: Bool = false,
         badgeChange: Int64 = 0,
         window: SendWindow = SendWindow(),
-        first: FirstAnswers = FirstAnswers(isOver: true),
+        firstAnswers: FirstAnswers = FirstAnswers(isOver: true),
         triesElsewhere: Bool = false,
         record: @escaping Record,
         ended: @escaping @Sendable () -> Void,
@@ -79,7 +79,7 @@ final class OutcomeLedger: Sendable {
         self.endsActivity = endsActivity
         self.badgeChange = badgeChange
         self.window = window
-        self.first = first
+        self.firstAnswers = firstAnswers
         self.triesElsewhere = triesElsewhere
         self.record = record
         self.ended = ended
@@ -190,7 +190,7 @@ final class OutcomeLedger: Sendable {
     }
 
     private func count(isBadToken: Bool) {
-        guard first.add(isBadToken: isBadToken) else { return }
+        guard firstAnswers.add(isBadToken: isBadToken) else { return }
         state.withLock { $0.refusal = $0.refusal ?? Self.otherEnvironment }
     }
 

@@ -5,12 +5,7 @@ import CampaignStore
 
 /// Keeps a client of the push service for each app and environment. Creates it at the first use.
 actor ProviderClients {
-    private struct Key: Hashable {
-        let app: Int64
-        let environment: Environment
-    }
-
-    private var clients: [Key: (endpoint: ProviderApp.Endpoint, client: ProviderClient)] = [:]
+    private var clients: [AppEndpoint: (endpoint: ProviderApp.Endpoint, client: ProviderClient)] = [:]
     private let vault: CredentialVault
     /// The provider tokens. Clients with the same key share one (Guide, 2.3.1).
     private let tokens = InMemoryProviderTokenStore()
@@ -28,7 +23,7 @@ actor ProviderClients {
     /// - Returns: nil if the app does not use the environment.
     func client(_ app: ProviderApp, _ environment: Environment) async throws -> ProviderClient? {
         guard let endpoint = app.endpoints[environment] else { return nil }
-        let key = Key(app: app.number, environment: environment)
+        let key = AppEndpoint(app: app.number, environment: environment)
         if let known = clients[key] {
             if known.endpoint == endpoint { return known.client }
             // New credentials need new connections (Guide, 2.3.3.1). The old client first waits for the answers under
@@ -37,16 +32,14 @@ actor ProviderClients {
             await known.client.shutDown()
             if let newer = clients[key], newer.endpoint == endpoint { return newer.client }
         }
-        let name = CredentialVault.name(app.bundleID, environment)
         var configuration = ProviderClient.Configuration()
         configuration.deadline = deadline
         configuration.tokenStore = tokens
         configuration.maximumInFlight = ProviderServerLimits.inFlight
-        let place = try APNSEnvironment.custom(
-            url: endpoint.url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system)
+        let place = try APNSEnvironment.custom(url: endpoint.url, pem: endpoint.authority)
         configuration.proxy = proxies.proxy(for: place.host, port: place.port)
         let client = try ProviderClient(
-            credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(), environment: place,
+            credentials: try vault.credentials(for: endpoint, of: app, environment), environment: place,
             configuration: configuration, logger: logger)
         clients[key] = (endpoint, client)
         return client

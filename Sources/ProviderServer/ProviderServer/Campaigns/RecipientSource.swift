@@ -8,7 +8,7 @@ struct RecipientSource: AsyncSequence, Sendable {
     typealias Element = Push
 
     let message: MessageRecord
-    let document: MessageDocument
+    let definition: MessageDefinition
     let app: ProviderApp
     let query: RecipientQuery
     let store: any CampaignStore
@@ -40,7 +40,7 @@ struct RecipientSource: AsyncSequence, Sendable {
         }
 
         /// The service would refuse the device token with this reason.
-        private static let badDeviceToken = Rejection.Reason.badDeviceToken.rawValue
+        private static let badDeviceToken = PushRejection.Reason.badDeviceToken.rawValue
 
         mutating func next() async throws -> Push? {
             while let recipient = try await nextRecipient() {
@@ -54,7 +54,7 @@ struct RecipientSource: AsyncSequence, Sendable {
                         source.ledger.failed(recipient, Self.badDeviceToken)
                         continue
                     }
-                    let notification = try source.document.notification(
+                    let notification = try source.definition.notification(
                         for: recipient.installation, of: source.app.bundleID, id: id, message: source.message.id)
                     source.ledger.began(recipient, as: id)
                     return Push(notification, to: token)
@@ -62,7 +62,7 @@ struct RecipientSource: AsyncSequence, Sendable {
                     // The message fails for this recipient only.
                     source.ledger.failed(recipient, "MissingValue: \(error.name)")
                 } catch {
-                    source.ledger.failed(recipient, "badNotification")
+                    source.ledger.failed(recipient, "\(ProviderError.Code.badNotification)")
                 }
             }
             return nil
@@ -86,7 +86,7 @@ struct RecipientSource: AsyncSequence, Sendable {
                 }
                 guard !page.isEmpty else { return nil }
                 guard source.control.isHeld else {
-                    await source.control.sleep(for: .milliseconds(50))
+                    await source.control.untilHeld()
                     continue
                 }
                 guard let wait = pace.wait(source.control.rate, now: source.clock.now()) else { return page.popFirst() }

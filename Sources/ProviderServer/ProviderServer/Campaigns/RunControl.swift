@@ -41,6 +41,11 @@ final class RunControl: Sendable {
     /// Whether this server holds the message. If not, another one may already send it.
     var isHeld: Bool { state.withLock { $0.heldUntil.map { ContinuousClock.now < $0 } ?? true } }
 
+    /// Waits until this server holds the message, or until it is stopped.
+    func untilHeld() async {
+        while !isHeld, !isStopped { await sleep(for: .milliseconds(50)) }
+    }
+
     func hold(until moment: ContinuousClock.Instant) { state.withLock { $0.heldUntil = moment } }
 
     /// Extends the time for which this server holds the message.

@@ -33,25 +33,18 @@ struct FeedbackReading: Sendable {
                 failures += 1
                 logger.warning("The feedback service was not read", metadata: metadata(["cause": "\(error)"]))
             }
-            await clock.sleep(wait(failures))
+            await clock.sleep(
+                failures > 0
+                    ? ProviderServerLimits.feedbackDelay.duration(afterFailures: failures)
+                    : ProviderServerLimits.feedbackInterval)
         }
-    }
-
-    private func wait(_ failures: Int) -> Duration {
-        guard failures > 0 else { return ProviderServerLimits.feedbackInterval }
-        let delay = GrowingDelay(
-            first: ProviderServerLimits.firstFeedbackDelay, longest: ProviderServerLimits.longestFeedbackDelay
-        ).delay(afterFailures: failures, random: .random(in: 0...1))
-        return .nanoseconds(delay.nanoseconds)
     }
 
     /// - Returns: How many installations ended.
     private func read() async throws -> Int {
-        let name = CredentialVault.name(app.bundleID, environment)
-        let place = try APNSEnvironment.custom(
-            url: url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system)
+        let place = try APNSEnvironment.custom(url: url, pem: endpoint.authority)
         let reader = FeedbackReader(
-            environment: place, credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(),
+            environment: place, credentials: try vault.credentials(for: endpoint, of: app, environment),
             proxy: proxies.proxy(for: place.host, port: place.port))
         var items = try await reader.read()[...]
         var ended = 0

@@ -6,12 +6,7 @@ import CampaignStore
 /// Reads the feedback service once a day for each app and environment that has one: "query the feedback service daily"
 /// (Guide, 3.1.3). Only the binary API has a feedback service, and only certificates open it.
 actor FeedbackScheduler {
-    private struct Key: Hashable {
-        let app: Int64
-        let environment: Environment
-    }
-
-    private struct Reading {
+    private struct RunningReading {
         let endpoint: ProviderApp.Endpoint
         let task: Task<Void, Never>
     }
@@ -24,7 +19,7 @@ actor FeedbackScheduler {
     private let logger: Logger
     /// Called when there is a new event for hooks.
     private let onNewEvent: @Sendable () -> Void
-    private var readings: [Key: Reading] = [:]
+    private var readings: [AppEndpoint: RunningReading] = [:]
     private var isClosed = false
     private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
@@ -52,11 +47,11 @@ actor FeedbackScheduler {
     /// - Returns: When to run again.
     private func runOnce() -> Timestamp? {
         guard !isClosed else { return nil }
-        var wanted: [Key: FeedbackReading] = [:]
+        var wanted: [AppEndpoint: FeedbackReading] = [:]
         for app in apps.all {
             for (environment, endpoint) in app.endpoints {
                 guard let url = endpoint.feedback else { continue }
-                wanted[Key(app: app.number, environment: environment)] = FeedbackReading(
+                wanted[AppEndpoint(app: app.number, environment: environment)] = FeedbackReading(
                     app: app, environment: environment, endpoint: endpoint, url: url, store: store, vault: vault,
                     proxies: proxies, clock: clock, logger: logger, onNewEvent: onNewEvent)
             }
@@ -66,7 +61,7 @@ actor FeedbackScheduler {
             readings[key] = nil
         }
         for (key, reading) in wanted where readings[key] == nil {
-            readings[key] = Reading(endpoint: reading.endpoint, task: Task { await reading.run() })
+            readings[key] = RunningReading(endpoint: reading.endpoint, task: Task { await reading.run() })
         }
         // Other servers change apps too. ``CampaignScheduler`` reads the apps again as often as this looks at them.
         return store.isShared ? clock.now().advanced(by: ProviderServerLimits.sharedInterval) : nil

@@ -41,9 +41,7 @@ actor HookScheduler {
 
     /// - Parameter url: a hook's, whose form was checked when it was added.
     private func httpClient(for url: String) -> HTTPClient {
-        let parts = URLComponents(string: url)
-        let port = parts?.port ?? (parts?.scheme == "http" ? 80 : 443)
-        let proxy = parts?.host.flatMap { proxies.proxy(for: $0, port: port) }
+        let proxy = HookURL(url).flatMap { proxies.proxy(for: $0.host, port: $0.port) }
         if let client = clients[proxy] { return client }
         var configuration = HTTPClient.Configuration()
         // Do not follow redirections: they could lead into the organisation's own network.
@@ -133,10 +131,9 @@ actor HookScheduler {
         ProviderServerMetrics.countHook(isDelivered: result.cause == nil)
         if result.cause != nil {
             if changed.attempts < ProviderServerLimits.hookAttempts {
-                let delay = GrowingDelay(
-                    first: ProviderServerLimits.firstHookDelay, longest: ProviderServerLimits.longestHookDelay
-                ).delay(afterFailures: Int(clamping: changed.attempts), random: .random(in: 0...1))
-                changed.next = clock.now().advanced(by: .nanoseconds(delay.nanoseconds))
+                let delay = ProviderServerLimits.hookDelay
+                    .duration(afterFailures: Int(clamping: changed.attempts))
+                changed.next = clock.now().advanced(by: delay)
             } else {
                 logger.warning(
                     "An event was given up",

@@ -21,7 +21,7 @@ enum ProviderEvents {
 
     /// - Returns: nil if hooks get no event about the message's state.
     static func messageEnded(_ message: MessageRecord, bundleID: String) -> ProviderEvent? {
-        let shown = MessageView.form.write(MessageView(message, bundleID: bundleID))
+        let shown = ProviderMessages.Message(message, bundleID: bundleID).json
         switch message.state {
         case .finished: return make("message.finished", ["message": shown])
         case .paused: return make("message.failed", ["message": shown])

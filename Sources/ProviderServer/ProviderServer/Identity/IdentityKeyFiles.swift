@@ -7,13 +7,13 @@ import Synchronization
 /// the organisation replaces a key without a restart.
 final class IdentityKeyFiles: Sendable {
     /// What a file looks like from outside. It changes when somebody writes or replaces the file.
-    private struct Version: Sendable, Hashable {
+    private struct FileVersion: Sendable, Hashable {
         let file: UInt64
         let size: UInt64
         let modified: Date
     }
 
-    private let known = Mutex<[String: (version: Version, keys: IdentityKeySet)]>([:])
+    private let known = Mutex<[String: (version: FileVersion, keys: IdentityKeySet)]>([:])
     /// Why files cannot be used now. The log says it once and not for each request, because strangers can send those.
     private let troubles = Mutex<[String: String]>([:])
     private let logger: Logger
@@ -24,7 +24,7 @@ final class IdentityKeyFiles: Sendable {
     /// - Throws: why the file cannot be used now. Old keys do not count then, because somebody may have removed a key
     ///   that was stolen.
     func keys(_ path: String) throws(ProviderServerError) -> IdentityKeySet {
-        let version = try Self.version(path)
+        let version = try Self.fileVersion(path)
         if let known = known.withLock({ $0[path] }), known.version == version { return known.keys }
         let keys = try Self.read(path)
         // The file may have changed while it was read. Then the next request reads it again.
@@ -51,11 +51,11 @@ final class IdentityKeyFiles: Sendable {
         }
     }
 
-    private static func version(_ path: String) throws(ProviderServerError) -> Version {
+    private static func fileVersion(_ path: String) throws(ProviderServerError) -> FileVersion {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
             throw ProviderServerError(.unusableFile, "\(path) cannot be read: check the path and its permissions.")
         }
-        return Version(
+        return FileVersion(
             file: (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0,
             size: (attributes[.size] as? NSNumber)?.uint64Value ?? 0,
             modified: attributes[.modificationDate] as? Date ?? .distantPast)

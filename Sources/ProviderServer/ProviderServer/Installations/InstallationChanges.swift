@@ -11,27 +11,27 @@ struct InstallationChanges {
 
     private let isApp: Bool
     private let value: JSONValue
-    /// The keys that the app used, by the keys of the document.
-    private let used: [String: String]
+    /// The names that the app used, by those of the document.
+    private let sentNames: [String: String]
 
     init(_ value: JSONValue, by registrant: Registrant) throws(Problem) {
         // A value of another type is a fault also if there is no such installation.
         _ = try DocumentReader(value, at: "", keys: nil)
         if case .backend = registrant { isApp = false } else { isApp = true }
         guard isApp, case .object(var members) = value else {
-            (self.value, used) = (value, [:])
+            (self.value, sentNames) = (value, [:])
             return
         }
-        var used: [String: String] = [:]
+        var sentNames: [String: String] = [:]
         for (key, own) in Self.appKeys {
             guard let member = members.removeValue(forKey: key) else { continue }
             guard members[own] == nil else {
                 throw .invalid("/\(key)", "The backend sets \(key); an app sets \(own).")
             }
             members[own] = member
-            used[own] = key
+            sentNames[own] = key
         }
-        (self.value, self.used) = (.object(members), used)
+        (self.value, self.sentNames) = (.object(members), sentNames)
     }
 
     /// Calls `body`. If it fails, the error names the place of the fault as the request does.
@@ -40,7 +40,7 @@ struct InstallationChanges {
             return try body()
         } catch {
             var problem = error
-            for (own, key) in used {
+            for (own, key) in sentNames {
                 guard let pointer = problem.pointer, (pointer + "/").hasPrefix("/\(own)/") else { continue }
                 problem.pointer = "/\(key)" + pointer.dropFirst(own.utf8.count + 1)
             }
@@ -50,17 +50,16 @@ struct InstallationChanges {
 
     // MARK: PUT
 
-    /// The installation of a `PUT`, and the document that describes it.
+    /// The installation of a `PUT`, and the request that describes it.
     struct Replacement {
         var installation: Installation
-        let document: InstallationDocument
+        let request: ProviderMessages.InstallationRequest
     }
 
     func replacement(_ id: String, now: Timestamp) throws(Problem) -> Replacement {
         try located { () throws(Problem) in
-            let document = try InstallationDocument(value)
-            return Replacement(
-                installation: try document.installation(id, registered: now, now: now), document: document)
+            let request = try ProviderMessages.InstallationRequest(value)
+            return Replacement(installation: try request.installation(id, registered: now, now: now), request: request)
         }
     }
 
@@ -69,17 +68,17 @@ struct InstallationChanges {
         var result = new.installation
         if let known { result.created = known.created }
         // A PUT at the app's launch says nothing about what messages have counted since.
-        if !new.document.has("badge") { result.badge = known?.badge ?? 0 }
+        if !new.request.has("badge") { result.badge = known?.badge ?? 0 }
         guard isApp else {
             guard let known else {
                 // Only the backend has set tags.
                 result.appTags = result.appTags ?? []
                 return result
             }
-            if !new.document.has("appTags") { result.appTags = known.appTags }
-            if !new.document.has("appValues") { result.appValues = known.appValues }
-            if !new.document.has("tokens") { result.tokens.services = known.tokens.services }
-            if !new.document.has("activities") { result.tokens.activities = known.tokens.activities }
+            if !new.request.has("appTags") { result.appTags = known.appTags }
+            if !new.request.has("appValues") { result.appValues = known.appValues }
+            if !new.request.has("tokens") { result.tokens.services = known.tokens.services }
+            if !new.request.has("activities") { result.tokens.activities = known.tokens.activities }
             return result
         }
         let own = result.appTags ?? []
@@ -97,14 +96,14 @@ struct InstallationChanges {
     /// Returns the installation after a `PATCH`.
     func patched(_ old: Installation, now: Timestamp, bundleID: String) throws(Problem) -> Installation {
         try located { () throws(Problem) in
-            let document = try InstallationDocument(merging: value, into: old)
-            let named = try document.bundleID
+            let request = try ProviderMessages.InstallationRequest(merging: value, into: old)
+            let named = try request.bundleID
             guard named == nil || named == bundleID else {
                 throw .invalid("/bundleID", "An installation cannot move to another app.")
             }
             // An ended installation becomes active again only if the request contains a device token.
             let hasToken = value.members["deviceToken"] != nil
-            var new = try document.installation(old.id, registered: hasToken ? now : old.registered, now: now)
+            var new = try request.installation(old.id, registered: hasToken ? now : old.registered, now: now)
             new.created = old.created
             if !hasToken { new.end = old.end }
             return new

@@ -44,7 +44,7 @@ struct InstallationCondition: Sendable {
 
     /// The name of this version of an installation.
     static func tag(_ installation: Installation, _ bundleID: String) -> String {
-        let text = InstallationView.json(installation, bundleID: bundleID).text
+        let text = ProviderMessages.Installation(installation, bundleID: bundleID).json.text
         return "\"" + Hexadecimal.string(Array(SHA256.hash(data: Array(text.utf8)).prefix(16))) + "\""
     }
 }

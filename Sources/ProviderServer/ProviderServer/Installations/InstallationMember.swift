@@ -38,7 +38,7 @@ struct InstallationMember: Sendable {
         },
         InstallationMember(.optional("environment", .string(.environment), "production, if it is missing.")) {
             reader, installation throws(Problem) in
-            installation.environment = try reader.environment("environment") ?? .production
+            installation.environment = try reader.read("environment", .environment) ?? .production
         } value: {
             .string($0.environment.rawValue)
         },
@@ -148,7 +148,7 @@ struct InstallationMember: Sendable {
             throw reader.fault("activities", "an object of at most \(ProviderServerLimits.activities) members")
         }
         for name in activities.members.keys {
-            guard InstallationDocument.isIdentifier(name) else {
+            guard TextFormat.installation.allows(name) else {
                 throw .invalid(activities.place(name), "The name has to be \(TextFormat.installation.name).")
             }
             tokens[name] = try token(name, activities)

@@ -1,9 +1,17 @@
 import Foundation
+import HTTPAPI
 import Notifications
 
 /// A date and a time of day without a time zone, so it is a different moment for recipients in different time zones.
 struct LocalTime: Sendable, Hashable {
+    private let text: String
     private let parts: DateComponents
+
+    static let form = JSONForm<String>.text(format).map(to: \.text, from: LocalTime.init, allowed: format.name)
+
+    private static let format = TextFormat("a date and time without a time zone, such as 2027-01-31T09:00") {
+        LocalTime($0) != nil
+    }
 
     /// - Parameter text: `2027-01-31T09:00`, or with seconds.
     init?(_ text: String) {
@@ -17,7 +25,7 @@ struct LocalTime: Sendable, Hashable {
         parts.hour = numbers[3]
         parts.minute = numbers[4]
         parts.second = numbers.count > 5 ? numbers[5] : 0
-        self.parts = parts
+        (self.text, self.parts) = (text, parts)
         // Reject a date that does not exist, such as 31 February. The calendar would use another date without an error.
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

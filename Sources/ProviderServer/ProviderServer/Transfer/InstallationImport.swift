@@ -6,16 +6,16 @@ import CampaignStore
 /// Reads installations from a file with one on each line. A bad line is reported and not imported.
 struct InstallationImport {
     private let app: ProviderApp
-    private let form: RowReader.Form
+    private let form: ListForm
     private let now: Timestamp
     private var reader: RowReader
     private var header: [String]?
     /// Whether the header cannot be used. Then no line can be read.
     private var isHeaderBad = false
-    private(set) var report = ImportReport()
+    private(set) var report = ProviderMessages.ImportReport()
     private var batch: [Installation] = []
 
-    init(_ form: RowReader.Form, of app: ProviderApp, now: Timestamp) {
+    init(_ form: ListForm, of app: ProviderApp, now: Timestamp) {
         self.form = form
         self.app = app
         self.now = now
@@ -69,7 +69,7 @@ struct InstallationImport {
             report.bad += row.lines
             if report.badLines.count < APILimits.listItems {
                 report.badLines.append(
-                    ImportReport.BadLine(line: row.line, detail: problem.detail, pointer: problem.pointer))
+                    ProviderMessages.BadLine(line: row.line, detail: problem.detail, pointer: problem.pointer))
             }
         }
     }
@@ -147,13 +147,13 @@ struct InstallationImport {
 
     private func installation(_ value: JSONValue) throws(Problem) -> Installation {
         guard case .object(var members) = value else { throw .invalid("", "The line is not a JSON object.") }
-        guard case .string(let id)? = members.removeValue(forKey: "id"), InstallationDocument.isIdentifier(id) else {
+        guard case .string(let id)? = members.removeValue(forKey: "id"), TextFormat.installation.allows(id) else {
             throw .invalid("/id", "The value has to be \(TextFormat.installation.name).")
         }
         let history = try history(members)
         let added = try time("createdAt", try DocumentReader(.object(members), at: "", keys: nil))
         for name in ["registeredAt", "createdAt", "changedAt", "ended"] { members[name] = nil }
-        let document = try InstallationDocument(.object(members))
+        let document = try ProviderMessages.InstallationRequest(.object(members))
         let bundleID = try document.bundleID
         guard bundleID == nil || bundleID == app.bundleID else {
             throw .invalid("/bundleID", "The file is imported into the app \(app.bundleID).")
@@ -181,10 +181,6 @@ struct InstallationImport {
 
     /// A time in the future counts as now: it would let the installation outlast every 410.
     private func time(_ key: String, _ reader: DocumentReader) throws(Problem) -> Timestamp? {
-        guard let text = try reader.read(key, .text(.timeText)) else { return nil }
-        guard let time = Timestamp(text: text) else {
-            throw reader.fault(key, "a time with a time zone, such as 2027-01-31T09:00:00Z")
-        }
-        return min(time, now)
+        try reader.read(key, .time()).map { min($0, now) }
     }
 }

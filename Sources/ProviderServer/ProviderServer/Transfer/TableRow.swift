@@ -1,11 +1,5 @@
 /// Splits bytes into lines (NDJSON) or rows (CSV, RFC 4180) while they arrive.
 struct RowReader: Sendable {
-    enum Form: Sendable, Hashable {
-        case lines
-        /// CSV. A line feed between quotation marks does not end a row.
-        case csv
-    }
-
     /// One line or row.
     struct Row: Sendable, Hashable {
         /// The number of the line on which the row begins. The first line is 1.
@@ -16,7 +10,7 @@ struct RowReader: Sendable {
         var text: [UInt8]?
     }
 
-    private let form: Form
+    private let form: ListForm
     private let maximumBytes: Int
     private var current: [UInt8] = []
     private var isTooLong = false
@@ -25,7 +19,7 @@ struct RowReader: Sendable {
     private var begin = 1
 
     /// - Parameter maximumBytes: the size of the longest row. The bytes of a longer one are skipped.
-    init(_ form: Form, maximumBytes: Int) {
+    init(_ form: ListForm, maximumBytes: Int) {
         self.form = form
         self.maximumBytes = maximumBytes
     }
@@ -42,7 +36,7 @@ struct RowReader: Sendable {
             if form == .csv, isQuoted, !isTooLong {
                 current.append(byte)
             } else {
-                end(line - begin, body)
+                finishRow(line - begin, body)
             }
         }
     }
@@ -50,10 +44,10 @@ struct RowReader: Sendable {
     /// Calls `body` with the last row, which may not end with a line feed.
     mutating func finish(_ body: (Row) -> Void) {
         let isLineComplete = current.last == UInt8(ascii: "\n")
-        end(line - begin + (isLineComplete ? 0 : 1), body)
+        finishRow(line - begin + (isLineComplete ? 0 : 1), body)
     }
 
-    private mutating func end(_ lines: Int, _ body: (Row) -> Void) {
+    private mutating func finishRow(_ lines: Int, _ body: (Row) -> Void) {
         if current.last == UInt8(ascii: "\r") { current.removeLast() }
         if isTooLong || !current.isEmpty {
             body(Row(line: begin, lines: lines, text: isTooLong ? nil : current))

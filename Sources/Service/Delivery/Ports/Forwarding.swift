@@ -115,7 +115,8 @@ package struct ForwardingShare: RawRepresentable, Sendable, Hashable {
 package enum ForwardingAnswer: Sendable, Hashable {
     case answered(UpstreamAnswer)
     /// The upstream has no valid answer: it cannot be reached, closed the connection, or is not a push service.
-    /// - Parameter mayHaveBeenTaken: whether the upstream may have accepted the notification all the same.
+    /// - Parameter mayHaveBeenTaken: whether the upstream may have accepted the notification all the same. The cause
+    ///   says it too.
     case failed(String, mayHaveBeenTaken: Bool)
 
     /// Whether the notification may have reached the upstream. Only then the delivery log says that it was forwarded.

@@ -54,13 +54,9 @@ extension UpstreamRoute {
             let own = ComparedAnswer.difference(own: push, told)
             record(answer.steps(own: own, refusal: nil), request, of: connection)
             respond(told, to: request, push, own: own, on: stream, of: connection)
-        case .failed(let cause, let mayHaveBeenTaken):
+        case .failed(let cause, _):
             record(answer.steps(refusal: nil), request, of: connection)
-            // Most causes say it already.
-            let isSaid = !mayHaveBeenTaken || cause.contains("may have accepted")
-            let more = isSaid ? "" : " It may have accepted the notification."
-            let unavailable = Rejection(
-                .serviceUnavailable, detail: "The upstream has not answered: \(cause)\(more)")
+            let unavailable = Rejection(.serviceUnavailable, detail: "The upstream has not answered: \(cause)")
             keepOrRefuse(request, push, unavailable, on: stream, of: connection)
         }
     }

@@ -4,48 +4,19 @@ import Connections
 import HTTPAPI
 import Notifications
 
-/// An app in the form that the API receives.
-struct AppDocument: Sendable {
-    private let teamID: String
-    private let places: [Environment: Place]
-    private let acceptsClaimedUsers: Bool
-    private let identity: ProviderApp.IdentityProvider?
-
-    static let form: JSONForm<AppDocument> = .object(
-        "AppRequest", { AppDocument(teamID: $0, places: $1, acceptsClaimedUsers: $2 ?? false, identity: $3) },
-        .required("teamID", .text(.accountID), \.teamID),
-        .required("environments", placesForm, \.places),
-        .optional(
-            "acceptsClaimedUsers", .boolean, \.acceptsClaimedUsers, "Whether the app itself may say who its user is."),
-        .optional(
-            "identity", AppView.identityForm, \.identity, "The identity provider whose tokens the server accepts."))
-
-    private static let placesForm: JSONForm<[Environment: Place]> = .object(
-        nil, { [.development: $0, .production: $1].compactMapValues { $0 } },
-        .optional(Environment.development.rawValue, Place.form, \.[.development]),
-        .optional(Environment.production.rawValue, Place.form, \.[.production]))
-
-    /// The URL of Apple's server.
-    static func appleURL(_ environment: Environment) -> String {
-        switch environment {
-        case .development: "https://api.development.push.apple.com"
-        case .production: "https://api.push.apple.com"
-        }
-    }
-}
-
-extension AppDocument {
-    init(_ value: JSONValue) throws(Problem) {
+// What the form of an app does not say.
+extension ProviderMessages.AppRequest {
+    init(checking value: JSONValue) throws(Problem) {
         self = try Self.form.read(value, nullIsMissing: true)
-        guard identity == nil || !acceptsClaimedUsers else {
+        guard identity == nil || acceptsClaimedUsers != true else {
             throw .invalid(
                 "/acceptsClaimedUsers",
                 "The value has to be false if there is identity, whose tokens say who the user is.")
         }
-        guard !places.isEmpty else {
+        guard !environments.isEmpty else {
             throw .invalid("/environments", "The value has to be development, production or both.")
         }
-        for environment in Environment.allCases { try places[environment]?.check(environment, teamID: teamID) }
+        for environment in Environment.allCases { try environments[environment]?.check(environment, teamID: teamID) }
     }
 
     /// Checks that the identity provider's keys can be read, so that a wrong path is found now.
@@ -65,10 +36,10 @@ extension AppDocument {
         _ vault: CredentialVault,
     ) throws -> [Environment: ProviderApp.Endpoint] {
         var endpoints: [Environment: ProviderApp.Endpoint] = [:]
-        for (environment, place) in places {
-            let url = place.url ?? Self.appleURL(environment)
+        for (environment, place) in environments {
+            let url = place.url ?? environment.appleURL
             if let credentials = place.credentials(teamID: teamID) {
-                let name = CredentialVault.name(bundleID, environment)
+                let name = CredentialVault.endpointName(bundleID, environment)
                 endpoints[environment] = ProviderApp.Endpoint(
                     url: url, authority: place.authority, feedback: place.feedback,
                     channels: place.channels, sealedCredentials: try vault.seal(credentials, name: name),
@@ -106,44 +77,13 @@ extension AppDocument {
         ProviderApp(
             number: known?.number ?? 0, bundleID: bundleID, teamID: teamID,
             endpoints: try endpoints(bundleID: bundleID, known: known, vault), clientKeyDigest: clientKey,
-            serverKeyDigest: serverKey, acceptsClaimedUsers: acceptsClaimedUsers, identity: identity)
+            serverKeyDigest: serverKey, acceptsClaimedUsers: acceptsClaimedUsers ?? false, identity: identity)
     }
 }
 
-/// The settings of one environment in the request.
-private struct Place: Sendable {
-    struct Key: Sendable {
-        let keyID: String
-        let privateKey: String
-    }
-
-    let url: String?
-    let authority: String?
-    let feedback: String?
-    let channels: String?
-    let key: Key?
-    let certificate: String?
-
-    static let form: JSONForm<Place> = .object(
-        nil, Place.init(url:authority:feedback:channels:key:certificate:),
-        .optional("url", .text(address), \.url, "Apple's server, if it is missing."),
-        .optional("authority", .text(.pem), \.authority, "Certificates in PEM that verify the server's."),
-        .optional("feedback", .text(address), \.feedback, "The feedback service, https://host:port."),
-        .optional(
-            "channels", .text(address), \.channels,
-            "The management of broadcast channels, https://host:port; Apple's, if it is missing."),
-        .optional("key", keyForm, \.key),
-        .optional("certificate", .text(.pem), \.certificate, "A certificate and its key in PEM."))
-
-    private static let keyForm: JSONForm<Key> = .object(
-        nil, Key.init(keyID:privateKey:),
-        .required("keyID", .text(.accountID), \.keyID),
-        .required("privateKey", .text(.upTo(bytes: 4_096)), \.privateKey))
-
-    private static let address = TextFormat.line(maximumBytes: 300)
-
+extension ProviderMessages.AppEnvironmentRequest {
     /// Nil to keep the credentials that are stored.
-    func credentials(teamID: String) -> CredentialVault.Credentials? {
+    func credentials(teamID: String) -> CredentialVault.Secret? {
         key.map { .key(teamID: teamID, keyID: $0.keyID, privateKey: $0.privateKey) }
             ?? certificate.map { .certificate($0) }
     }
@@ -162,7 +102,7 @@ private struct Place: Sendable {
         if let channels, !Self.isServer(channels) {
             throw .invalid(pointer + "/channels", "The value has to be https://host:port.")
         }
-        let url = url ?? AppDocument.appleURL(environment)
+        let url = url ?? environment.appleURL
         do throws(ProviderError) {
             _ = try APNSEnvironment.custom(url: url)
         } catch {
@@ -182,9 +122,7 @@ private struct Place: Sendable {
             throw .invalid(pointer + (key == nil ? "/certificate" : "/key/privateKey"), error.cause)
         }
         do throws(ProviderError) {
-            let client = try ProviderClient(
-                credentials: opened,
-                environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
+            let client = try ProviderClient(credentials: opened, environment: .custom(url: url, pem: authority))
             withExtendedLifetime(client) {}
         } catch {
             let isAuthority = authority != nil && error.code == .badEnvironment

@@ -4,8 +4,8 @@ import HTTPAPI
 import Notifications
 import CampaignStore
 
-/// A message as its sender describes it.
-struct MessageDocument: Sendable {
+/// What a message says that its sender wants: to whom, what, when and how fast.
+struct MessageDefinition: Sendable {
     let bundleID: String?
     let audience: Audience
     /// Values for single users or installations, by name. They come before the installation's own values.
@@ -32,10 +32,10 @@ struct MessageDocument: Sendable {
 
     /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
     init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
-        let form = isStored ? MessageRequest.storedForm : MessageRequest.form
+        let form = isStored ? ProviderMessages.MessageRequest.storedForm : ProviderMessages.MessageRequest.form
         let request = try form.read(value, nullIsMissing: true)
         bundleID = request.bundleID
-        let recipients = try AudienceReader.read(request.audience, at: "/audience", isStored: isStored)
+        let recipients = try AudienceDefinition(request.audience, at: "/audience", isStored: isStored)
         (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
         channel = recipients.channel
         let (texts, fallback) = try Self.texts(request)
@@ -47,8 +47,8 @@ struct MessageDocument: Sendable {
         headers = request.headers
         activity = request.activity
         event = request.payload.members["aps"]?.members["event"]?.string
-        sendAt = try Self.time(request.sendAt, isStored: isStored)
-        localTime = request.localTime.flatMap(LocalTime.init)
+        sendAt = request.sendAt
+        localTime = request.localTime
         guard sendAt == nil || localTime == nil else {
             throw .invalid("/localTime", "The value has to be missing if there is sendAt.")
         }
@@ -66,7 +66,7 @@ struct MessageDocument: Sendable {
 
     /// Reads the texts by language, and the language for recipients whose languages have no texts.
     private static func texts(
-        _ request: MessageRequest,
+        _ request: ProviderMessages.MessageRequest,
     ) throws(Problem) -> ([String: [ExactText: TemplateText]], fallback: String) {
         guard let value = request.texts else { return ([:], "") }
         let languages = try DocumentReader(value, at: "/texts", keys: nil)
@@ -76,7 +76,7 @@ struct MessageDocument: Sendable {
         }
         var texts: [String: [ExactText: TemplateText]] = [:]
         for language in languages.members.keys {
-            guard InstallationDocument.isLanguage(language),
+            guard TextFormat.language.allows(language),
                 let names = try languages.object(language, keys: nil)
             else { throw languages.fault(language, "an object under the tag of a language") }
             for name in names.members.keys {
@@ -93,14 +93,6 @@ struct MessageDocument: Sendable {
             throw .invalid("/fallbackLanguage", "The value has to be one of the languages of texts.")
         }
         return (texts, fallback)
-    }
-
-    private static func time(_ text: String?, isStored: Bool) throws(Problem) -> Timestamp? {
-        guard let text else { return nil }
-        guard let time = Timestamp(text: text, isStored: isStored) else {
-            throw .invalid("/sendAt", "The value has to be a time with a time zone, such as 2027-01-31T09:00:00Z.")
-        }
-        return time
     }
 
     /// Returns the time at which sending begins.
@@ -121,13 +113,10 @@ struct MessageDocument: Sendable {
 
     /// Returns a request with the conditions of its saved audience instead of the name.
     static func stored(_ value: JSONValue, with audience: SavedAudience) throws(Problem) -> JSONValue {
-        guard
-            case .object(var conditions)? = JSONValue(
-                audience.document, maximumDepth: APILimits.documentDepth)
-        else { throw .invalid("/audience/saved", "The saved audience is not JSON: save it again.") }
-        for name in SavedAudienceView.extraKeys { conditions[name] = nil }
-        return value.merging(["audience": ["saved": .null]])
-            .merging(["audience": ["saved": .object(conditions)]])
+        guard let conditions = audience.conditions, case .object = conditions else {
+            throw .invalid("/audience/saved", "The saved audience is not JSON: save it again.")
+        }
+        return value.merging(["audience": ["saved": .null]]).merging(["audience": ["saved": conditions]])
     }
 
     /// Returns the place of the device token that gets the message; nil for the app's own device token.
