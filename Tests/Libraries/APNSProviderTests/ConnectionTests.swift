@@ -153,6 +153,8 @@ import Testing
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             var internals = ProviderClient.Internals()
             internals.keepAlive.idle = .milliseconds(10)
+            // On a slow machine an answer may take long, and the connection is not given up in this test.
+            internals.keepAlive.answer = .hours(1)
             try await server.withClient(internals: internals) { client in
                 try await client.accepts(1)
                 await server.log.frame(6)
@@ -259,8 +261,8 @@ import Testing
             // A pause would last longer than the test.
             internals.limits.delays = GrowingDelay(first: .hours(1), longest: .hours(1))
             try await server.withClient(internals: internals) { client in
-                try await client.accepts(1_000)
-                #expect(server.log.connections >= 100)
+                try await client.accepts(200)
+                #expect(server.log.connections >= 20)
             }
         }
     }
