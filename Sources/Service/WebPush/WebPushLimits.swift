@@ -84,6 +84,19 @@ package struct WebPushLimits: Sendable, Hashable {
                 "web-push-address-burst", "requests at once of one address to Web Push", .bursts,
                 \.requestsPerAddress.burst, .count),
             LimitSetting(
+                .webPushGuessRate, "requests a second of one address for endpoints of Web Push that do not exist",
+                .rates,
+                \.guessesPerAddress.perSecond, .perSecond, forTests: 0),
+            LimitSetting(
+                "web-push-guess-burst", "requests at once of one address for endpoints of Web Push that do not exist",
+                .bursts, \.guessesPerAddress.burst, .count),
+            LimitSetting(
+                .webPushRelayTokenRate, "messages a second to one device token at a relay's URL", .rates,
+                \.relayedPerToken.perSecond, .perSecond),
+            LimitSetting(
+                "web-push-relay-token-burst", "messages at once to one device token at a relay's URL", .bursts,
+                \.relayedPerToken.burst, .count),
+            LimitSetting(
                 .webPushRelayAddressRate, "messages a second of one address to a relay's URL", .rates,
                 \.relayedPerAddress.perSecond, .perSecond, forTests: 0),
             LimitSetting(

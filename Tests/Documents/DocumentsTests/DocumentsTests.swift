@@ -97,7 +97,7 @@ struct DocumentsTests {
         // Limits that no setting changes have names of their own.
         let constants = [
             "flood", "grant-rate", "open-files", "remembered-tokens", "binary-linger-timeout", "feedback-timeout",
-            "node-broadcasts", "web-push-guess-rate", "web-push-relay-token-rate",
+            "node-broadcasts",
         ]
         #expect(Settings.limits.contains { $0.name == limit.rawValue } != constants.contains(limit.rawValue))
     }

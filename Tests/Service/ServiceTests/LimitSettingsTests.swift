@@ -44,7 +44,8 @@ struct LimitSettingsTests {
         }
         let variable = "CARILLON_LIMIT_" + name.uppercased().replacing("-", with: "_")
         #expect(
-            try (settings([:]) == settings([variable: "0"])) == ["address", "connect"].contains { name.contains($0) })
+            try (settings([:]) == settings([variable: "0"]))
+                == ["address", "connect", "guess"].contains { name.contains($0) })
     }
 
     @Test func `Limits against attackers are off in a service for tests, if no setting changes them`() throws {
@@ -78,9 +79,9 @@ struct LimitSettingsTests {
     @Test func `A setting of a limit that is a constant now is named, and its value does not matter`() throws {
         for value in ["5", "", "many"] {
             var settings = Settings()
-            let variables = ["CARILLON_LIMIT_LOG_QUEUE": value, "CARILLON_LIMIT_WEB_PUSH_GUESS_BURST": value]
+            let variables = ["CARILLON_LIMIT_LOG_QUEUE": value, "CARILLON_LIMIT_NODE_BROADCASTS": value]
             try settings.read(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
-            #expect(settings.ignored == ["limit.log-queue", "limit.web-push-guess-burst"])
+            #expect(settings.ignored == ["limit.log-queue", "limit.node-broadcasts"])
         }
         #expect(Settings.goneLimits.allSatisfy { name in !Settings.limits.contains { $0.name == name } })
     }

@@ -19,7 +19,7 @@ enum MachineChange: Sendable, Hashable {
     /// ``watch(_:)`` takes. If the kernel gives no messages, nothing is told: the device connects after its delay, and finds a dead
     /// connection by its keep-alive.
     enum MachineChanges {
-        /// What the kernel says something at. poll(2) ignores a negative descriptor, so each of them may be missing.
+        /// Where the kernel tells of changes. poll(2) ignores a negative descriptor, so each of them may be missing.
         struct Sources {
             var netlink: CInt
             var clock: CInt
@@ -64,7 +64,7 @@ enum MachineChange: Sendable, Hashable {
                     }
                 }
             } onCancel: {
-                // It was open, and the thread ends with the last reference to it otherwise.
+                // It is open, and nobody else closes it.
                 try? ending.fileHandleForWriting.close()
             }
         }

@@ -177,7 +177,7 @@ package final class LocalSwitchboard: Switchboard {
         let now = clock()
         let (acknowledged, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(attempts, by: device) }
         if isFirstDue { wake.yield() }
-        // All lines share the receiver's lock, so it is not asked for nothing.
+        // All lines share the receiver's lock, so take it only if there is something to report.
         let receiver = acknowledged.attempts.isEmpty ? nil : outcomes.withLock { $0.receiver }
         var removals: [MailboxReference] = []
         for attempt in acknowledged.attempts {

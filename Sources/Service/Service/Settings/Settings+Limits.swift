@@ -57,7 +57,6 @@ extension Settings {
     /// after that refuses them, as any name that there is not.
     static let goneLimits = [
         "binary-unanswered", "binary-linger-timeout", "feedback-timeout", "node-broadcasts", "log-queue",
-        "web-push-guess-rate", "web-push-guess-burst", "web-push-relay-token-rate", "web-push-relay-token-burst",
     ]
 
     mutating func readLimits(_ reader: ConfigReader) throws(ServiceError) {

@@ -43,6 +43,7 @@ final class SubscriptionLookUps: Sendable {
 
         func end(_ found: Result<[WebPushSubscription?], StoreError>) {
             let waiting = state.withLock { state in
+                defer { state.waiting = [] }
                 state.found = found
                 return state.waiting
             }
@@ -82,7 +83,10 @@ final class SubscriptionLookUps: Sendable {
         if place == 0 {
             // The requests that wait for the same thread join.
             await Task.yield()
-            batch.end(await found(batch.close()))
+            let digests = batch.close()
+            // What was found is not kept until the next request.
+            newest.withLock { if $0 === batch { $0 = nil } }
+            batch.end(await found(digests))
         }
         return try await batch.result(place).get()
     }
