@@ -30,4 +30,22 @@ import Testing
         let error = try await Self.failureOfCancelled(APNSEnvironment(host: "127.0.0.1", port: 1))
         #expect(error?.code == .cancelled)
     }
+
+    /// The server's authority is not one of the system's.
+    @Test func `What was not sent because TLS failed was not taken, and is not tried again`() async throws {
+        try await ScriptedServer.run(script: { _, _ in }) { server in
+            let address = try server.environment()
+            let made = try TestAuthority.providerCertificate()
+            let provider = try BinaryProvider(
+                environment: APNSEnvironment(host: address.host, port: address.port),
+                credentials: ProviderCredentials(certificate: made.chain + made.key))
+            let push = try BinaryPush(deviceToken: Sample.deviceToken().hexadecimal, payload: Array("{}".utf8))
+            guard case .failed(let error) = await provider.send([push]).first else {
+                Issue.record("It was sent to a server that is not trusted.")
+                return
+            }
+            #expect(error.code == .cannotConnect && !error.mayHaveBeenTaken)
+            #expect(error.cause.hasPrefix("No connection to \(address.host):\(address.port): "))
+        }
+    }
 }

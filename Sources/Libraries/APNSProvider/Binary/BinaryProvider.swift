@@ -75,7 +75,7 @@ public struct BinaryProvider: Sendable {
                     await connection.close()
                     throw CancellationError()
                 }
-                step = window.ended(await exchange(pushes, window.next, on: connection))
+                step = window.ended(try await exchange(pushes, window.next, on: connection))
                 try Task.checkCancellation()
             } catch _ where Task.isCancelled {
                 window.giveUp(.taskCancelled)
@@ -91,11 +91,12 @@ public struct BinaryProvider: Sendable {
 
     /// Sends some of the notifications on one connection, followed by the probe. If the task is cancelled, the connection is
     /// closed.
+    /// - Throws: ``ProviderError/Code/cannotConnect`` if TLS failed, so that none was sent.
     private func exchange(
         _ pushes: [BinaryPush],
         _ positions: Range<Int>,
         on connection: LegacyConnection,
-    ) async -> BinaryWindow.End {
+    ) async throws(ProviderError) -> BinaryWindow.End {
         do {
             var buffer = ByteBuffer()
             for position in positions {
@@ -112,6 +113,10 @@ public struct BinaryProvider: Sendable {
         }
         let answer = await connection.read(within: Self.patience)
         await connection.close()
+        guard !answer.hasNoTLS else {
+            throw ProviderError(
+                .cannotConnect, "No connection to \(environment.host):\(environment.port): \(answer.cause).")
+        }
         guard let bytes = answer.bytes.getBytes(at: 0, length: LegacyConnection.packetBytes), bytes[0] == 8 else {
             return .lost(
                 ProviderError(

@@ -16,6 +16,8 @@ final class LegacyConnection: Sendable {
         var isWhole: Bool
         /// Whether the time was exceeded.
         var isLate = false
+        /// Whether the TLS handshake failed, so that nothing was sent.
+        var hasNoTLS = false
         /// How the connection ended, in words.
         var cause: String
     }

@@ -1,5 +1,6 @@
 import Connections
 import NIOCore
+import NIOSSL
 
 /// Collects the bytes that the service sends. Confined to its event loop.
 final class LegacyReader: ChannelInboundHandler {
@@ -52,7 +53,9 @@ final class LegacyReader: ChannelInboundHandler {
     private func finish(_ cause: String, isLate: Bool = false) {
         deadline?.cancel()
         let isWhole = isOver && failure == nil
-        promise?.succeed(LegacyConnection.Answer(bytes: bytes, isWhole: isWhole, isLate: isLate, cause: cause))
+        let hasNoTLS = if case NIOSSLError.handshakeFailed? = failure { true } else { false }
+        promise?.succeed(
+            LegacyConnection.Answer(bytes: bytes, isWhole: isWhole, isLate: isLate, hasNoTLS: hasNoTLS, cause: cause))
         promise = nil
     }
 }
