@@ -16,11 +16,7 @@ struct AcknowledgementReader: ~Copyable {
     }
 
     private mutating func read(_ body: Span<UInt8>) -> [UInt64]? {
-        // As `JSONEncoder` and its like write it, or with white space.
-        guard
-            skip("{\"sendings\":[", body)
-                || skip("{", body) && skip("\"sendings\"", body) && skip(":", body) && skip("[", body)
-        else { return nil }
+        guard skip("{", body), skip("\"sendings\"", body), skip(":", body), skip("[", body) else { return nil }
         var numbers: [UInt64] = []
         if !skip("]", body) {
             repeat {
