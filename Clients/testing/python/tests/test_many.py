@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from carillon_testing import Carillon
 from test_httpx import notify
 
 COUNT = 200
@@ -24,9 +25,7 @@ def test_a_test_sees_its_own_requests(apns, apns_environment, number):
     sees_its_own_requests(apns, number)
 
 
-def test_threads_that_begin_together_see_their_own_requests(carillon, monkeypatch):
-    # httpx trusts it.
-    monkeypatch.setenv("SSL_CERT_FILE", carillon.ca_file)
+def test_threads_that_begin_together_see_their_own_requests(monkeypatch):
     begin = threading.Barrier(COUNT)
 
     def run(number):
@@ -34,5 +33,8 @@ def test_threads_that_begin_together_see_their_own_requests(carillon, monkeypatc
         with carillon.team() as apns:
             sees_its_own_requests(apns, number, environment=apns.environment)
 
-    with ThreadPoolExecutor(COUNT) as threads:
+    # A service of their own: a debug build is busy with them for seconds, in which no wait of another test would be answered.
+    with Carillon.start() as carillon, ThreadPoolExecutor(COUNT) as threads:
+        # httpx trusts it.
+        monkeypatch.setenv("SSL_CERT_FILE", carillon.ca_file)
         list(threads.map(run, range(COUNT)))
