@@ -24,13 +24,6 @@ package final class Courier: HTTP2Service {
     /// Nil if the store has no subscriptions of Web Push.
     let webPush: WebPushEndpoints?
 
-    /// The origin with which the endpoints of this environment begin, such as `https://push.example.net`; nil as long as the
-    /// service has no Web Push, and requests for subscriptions are refused.
-    package var webPushOrigin: String? {
-        get { webPush?.origin }
-        set { webPush?.origin = newValue }
-    }
-
     /// Creates a courier.
     /// - Parameters:
     ///   - fence: closed if other nodes may have taken this one's devices. What waits to be written to them is then dropped.

@@ -14,7 +14,8 @@ package final class WebPushEndpoints: Sendable {
         self.key = key
     }
 
-    /// See ``Courier/webPushOrigin``.
+    /// The origin with which the endpoints of this environment begin, such as `https://push.example.net`; nil as long as the
+    /// service has no Web Push, and requests for subscriptions are refused.
     package var origin: String? {
         get { knownOrigin.withLock { $0 } }
         set { knownOrigin.withLock { $0 = newValue } }

@@ -8,8 +8,6 @@ package enum WebPushLimits {
     package static let saltBytes = 16
     /// The size of an uncompressed point of P-256, in bytes (RFC 8291, 3.1).
     package static let publicKeyBytes = 65
-    /// The size of a private key, in bytes: a number of the curve.
-    package static let privateKeyBytes = 32
     /// The size of the tag at the end of each record, in bytes (RFC 8188, 2).
     static let tagBytes = 16
     /// The smallest record size: a tag, a delimiter and one byte of content (RFC 8188, 2.1).

@@ -203,15 +203,16 @@ struct RequestQueue {
 
     /// Handles the time: ends the requests whose deadline has passed, and lets those wait for a connection whose next attempt
     /// is due.
-    /// - Parameter trouble: what requests wait for that have no reason of their own.
-    mutating func tick(at now: NIODeadline, waitingFor trouble: ProviderError) -> TickAction {
+    /// - Parameter trouble: what requests wait for that have no reason of their own. Asked only for those that end, because
+    ///   there is a tick twenty times a second.
+    mutating func tick(at now: NIODeadline, waitingFor trouble: @autoclosure () -> ProviderError) -> TickAction {
         nextTick = .distantFuture
         var action = TickAction()
         if let shutDownDeadline, shutDownDeadline <= now {
             action.endings = remove { _ in true }.map { Ending($0, .clientShutDown) }
             action.closesConnections = true
         }
-        action.endings += remove { $0.ticket.deadline <= now }.map { Ending($0, $0.ending($0.trouble ?? trouble)) }
+        action.endings += remove { $0.ticket.deadline <= now }.map { Ending($0, $0.ending($0.trouble ?? trouble())) }
         for job in delayed where job.due <= now { wait(job) }
         delayed.removeAll { $0.due <= now }
         return action

@@ -48,9 +48,6 @@ extension Sequence<String> {
     /// The texts in the order of their code units.
     package func sortedExactly() -> [String] { sorted { $0.isBefore($1) } }
 
-    /// The different texts, in the order of their code units.
-    package func uniqueExactly() -> [String] { Set(map { ExactText($0) }).sorted().map(\.text) }
-
     /// Whether one of the texts has the same code units.
     package func containsExactly(_ text: some StringProtocol) -> Bool { contains { $0.isSame(as: text) } }
 }
