@@ -32,7 +32,7 @@ final class BinaryConnection: CertifiedConnection {
     private var identifiers: IdentifierGenerator
     private var isProcessing = false
     private(set) var second = NIODeadline.now()
-    private var lastRead = NIODeadline.now()
+    private var idle = IdleTime()
     /// When the notification that is incomplete so far began; nil if none is.
     private var partialSince: NIODeadline?
     /// Whether reading is paused until half of the unanswered notifications have their answers.
@@ -63,7 +63,7 @@ final class BinaryConnection: CertifiedConnection {
     func received(_ bytes: ByteBuffer) {
         readAccounts()
         guard exchange.isOpen else { return }
-        lastRead = second
+        idle.noteUse()
         scene?.received()
         unread.append(bytes)
         read()
@@ -80,7 +80,7 @@ final class BinaryConnection: CertifiedConnection {
             channel.limitExceeded(.binaryPacketTimeout)
             return drain()
         }
-        if exchange.isIdle, keyless == nil, lastRead + api.limits.idleTimeout < now {
+        if exchange.isIdle, keyless == nil, idle.exceeds(api.limits.idleTimeout, at: now) {
             channel.limitExceeded(.binaryIdleTimeout)
             return drain()
         }

@@ -30,7 +30,8 @@ final class DeviceConnection: HTTP2Connection {
     /// When the shutdown began; nil before.
     private var shutdownBegan: NIODeadline?
     private var second = NIODeadline.now()
-    private var lastRequest = NIODeadline.now()
+    /// A request that begins is a use.
+    private var idle = IdleTime()
     private var lastWrite = NIODeadline.now()
     /// Whether something was written that ``flush()`` has to send.
     private var hasWritten = false
@@ -53,7 +54,7 @@ final class DeviceConnection: HTTP2Connection {
     }
 
     private func began(_ fields: FieldList) -> DeviceRequest {
-        lastRequest = second
+        idle.noteUse()
         var request = DeviceRequest(began: second)
         fields.forEach { name, value, _ in
             if name.isEqual(to: ":method") { request.method = value.text }
@@ -130,7 +131,7 @@ final class DeviceConnection: HTTP2Connection {
             lastWrite = now
             session?.write(listening.stream, NotificationLine.keepAlive)
         }
-        if requests.isEmpty, lastRequest + courier.limits.idleTimeout < now { goAway(.idleTimeout) }
+        if requests.isEmpty, idle.exceeds(courier.limits.idleTimeout, at: now) { goAway(.idleTimeout) }
         // The error that this throws is meant for a request, and there is none here. It can be ignored, because the
         // method has already ended the connection.
         try? checkCertificate()

@@ -36,8 +36,8 @@ final class ProviderConnection: AuthenticatingConnection {
     /// Since when the service waits for the client to acknowledge SETTINGS.
     private var unacknowledged: NIODeadline?
     private(set) var second = NIODeadline.now()
-    /// When the last request began, or the last PING came.
-    private var lastUse = NIODeadline.now()
+    /// A request that begins is a use, and so is a PING.
+    private var idle = IdleTime()
 
     // MARK: What the routes keep
 
@@ -101,7 +101,7 @@ final class ProviderConnection: AuthenticatingConnection {
     /// Reads a request's fields.
     /// - Returns: nil if the request is refused, because it is from an unknown sender and there is no room for it.
     private func read(_ fields: FieldList, of stream: StreamID) -> ProviderRequest? {
-        lastUse = second
+        idle.noteUse()
         guard admitUntrusted(weight: 1) else {
             fieldMemory.forget()
             session?.reset(stream, .refusedStream)
@@ -161,7 +161,7 @@ final class ProviderConnection: AuthenticatingConnection {
         return true
     }
 
-    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) { lastUse = second }
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) { idle.noteUse() }
 
     func priorityReceived(_ stream: StreamID) { practice.priorityReceived(stream) }
 
@@ -256,7 +256,7 @@ final class ProviderConnection: AuthenticatingConnection {
         session?.announce(concurrentStreams: trust.isShown ? fixedStreams ?? api.load.streams : 1)
     }
 
-    func pingReceived() { lastUse = second }
+    func pingReceived() { idle.noteUse() }
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
@@ -289,7 +289,7 @@ final class ProviderConnection: AuthenticatingConnection {
             return api.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
         limitHeldBytes()
-        if requests.isEmpty, lastUse + api.limits.idleTimeout < now { goAway(.idleTimeout) }
+        if requests.isEmpty, idle.exceeds(api.limits.idleTimeout, at: now) { goAway(.idleTimeout) }
         api.load.update(at: now)
         if trust.isShown { trustChanged() }
         checkCertificate()
