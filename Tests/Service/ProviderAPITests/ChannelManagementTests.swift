@@ -19,7 +19,7 @@ struct ChannelManagementTests {
             let created = try await channels.send(
                 ChannelHeaders("POST", token: token).adding("apns-request-id", Self.id).fields,
                 body: #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#)
-            #expect(created.status == 201)
+            #expect(created.status == 201 && created.body.isEmpty)
             #expect(created.headers["apns-request-id"] == [Self.id])
             let id = try required(created.headers["apns-channel-id"]?.first)
             #expect(Data(base64Encoded: id)?.count == 16)

@@ -102,10 +102,23 @@ import Testing
             let answer = try await client.send(
                 WirePush(token: handle, topic: test.bundleID, authorization: try instance.token()))
             await client.close()
-            #expect(
-                answer.reason == "BadDeviceToken" && answer.body.contains("no upstream in the development environment"))
+            #expect((answer.status, answer.reason) == (503, "ServiceUnavailable"))
+            #expect(answer.body.contains("no upstream in the development environment"), "\(answer.body)")
             let own = try await test.askForHandle(test.makeDeviceToken(), instance.clientKey)
             #expect(own.status == 200 && !own.body.contains("detail"))
+        }
+    }
+
+    /// After a 400 the instance would forget the handle.
+    @Test func `A grant gets 503 if the app has no upstream any more`() async throws {
+        try await GatewayRig.run { rig in
+            let instance = try await rig.gateway.makeGrant()
+            let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)
+            let path = "/v1/apps/\(rig.gateway.bundleID)/upstreams/development"
+            #expect(try await rig.gateway.ask("DELETE", path).status == 200)
+            let answer = try await send(rig, instance, handle)
+            #expect((answer.status, answer.reason) == (503, "ServiceUnavailable"))
+            #expect(answer.body.contains("no upstream"), "\(answer.body)")
         }
     }
 

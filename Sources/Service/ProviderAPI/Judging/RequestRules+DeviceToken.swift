@@ -76,7 +76,7 @@ extension RequestRules {
     }
 
     /// Says that a device token is one of the other environment; nil if it is not. This is a common mistake.
-    private func detailOfOtherEnvironment(_ token: DeviceToken) -> String? {
+    func detailOfOtherEnvironment(_ token: DeviceToken) -> String? {
         let other: Environment = environment == .development ? .production : .development
         // Do not remember it among the opened tokens: it is not in use here.
         guard tokenKeys.current.open(token, environment: other) != nil else { return nil }

@@ -29,8 +29,8 @@ final class ChannelConnection: AuthenticatingConnection {
     let accepted: AcceptedConnection
     var goneAway: Rejection.Reason?
     private(set) var second = NIODeadline.now()
-    /// When the last request began, or the last PING came.
-    private var lastUse = NIODeadline.now()
+    /// A request that begins is a use, and so is a PING.
+    private var idle = IdleTime()
 
     var provider: ProviderAPI { api.provider }
 
@@ -66,7 +66,7 @@ final class ChannelConnection: AuthenticatingConnection {
     }
 
     private func headersBegan(_ stream: StreamID) {
-        lastUse = second
+        idle.noteUse()
         guard admitUntrusted(weight: ProviderLimits.untrustedChannelWeight) else {
             return session?.reset(stream, .refusedStream) ?? ()
         }
@@ -147,7 +147,7 @@ final class ChannelConnection: AuthenticatingConnection {
         limitHeldBytes()
     }
 
-    func pingReceived() { lastUse = second }
+    func pingReceived() { idle.noteUse() }
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
@@ -175,7 +175,7 @@ final class ChannelConnection: AuthenticatingConnection {
             return provider.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
         limitHeldBytes()
-        if requests.isEmpty, lastUse + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
+        if requests.isEmpty, idle.exceeds(provider.limits.idleTimeout, at: now) { goAway(.idleTimeout) }
         checkCertificate()
     }
 
@@ -205,9 +205,7 @@ extension ChannelConnection {
             let policy = try ChannelManagementRequest.policy(request.body)
             return { () async throws(Rejection) in
                 let channel = try await broadcasts.create(policy, in: list)
-                return Answer(
-                    status: 201, channel: channel.key.id,
-                    body: #"{"channel-id":"\#(channel.key.id)",\#(Self.contents(of: channel))}"#)
+                return Answer(status: 201, channel: channel.key.id)
             }
         case .read:
             let key = ChannelKey(list: list, id: try RequestRules.channel(request.channel))

@@ -101,9 +101,18 @@ enum GrantRoute {
             request.kind = .upstream(upstream)
             return UpstreamRoute.send(request, upstream, on: stream, of: connection)
         }
-        // The app's notifications are delivered here, so this service has made the device token.
+        // The app's notifications are delivered here, so this service should have made the device token.
         request.path = DeviceToken(token).map { ProviderRequest.Path.deviceToken($0) } ?? .otherDeviceToken(token)
         connection.decide(request)
+        if case .refusal(let refusal) = request.kind, refusal.reason == .badDeviceToken,
+            DeviceToken(token).flatMap(connection.rules.detailOfOtherEnvironment) == nil
+        {
+            // It is a device token of an upstream that the app has no more: the gateway's own trouble. After a 400 the instance
+            // would forget the handle.
+            throw Rejection(
+                .serviceUnavailable,
+                detail: Rejection.detailWithoutUpstream(push.app.bundleID, connection.api.environment))
+        }
         request.isHandled = false
         DeviceRoute.ended(request, on: stream, of: connection)
     }
