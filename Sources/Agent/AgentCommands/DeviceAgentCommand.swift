@@ -64,14 +64,15 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
             } catch let error as AgentError {
                 throw CommandError(error.cause)
             }
-            supervisor.ready { _ = await agent.isAlive }
-            Output(isJSON: isJSON).print(
-                Ready(socket: settings.socket, deviceID: agent.identity?.deviceID),
-                "The agent of \(agent.identity.map { "the device \($0.deviceID)" } ?? "a device without an identity") listens at "
-                    + settings.socket)
             let failure = await withGracefulShutdownHandler { () -> (any Error)? in
                 do {
-                    try await agent.run()
+                    try await agent.run {
+                        supervisor.ready { _ = await agent.isAlive }
+                        Output(isJSON: isJSON).print(
+                            Ready(socket: settings.socket, deviceID: agent.identity?.deviceID),
+                            "The agent of \(agent.identity.map { "the device \($0.deviceID)" } ?? "a device without an identity") "
+                                + "listens at \(settings.socket)")
+                    }
                     return nil
                 } catch {
                     return error

@@ -168,9 +168,10 @@ package actor Agent {
     package var isAlive: Bool { !isEnding }
 
     /// Connects and stays connected, until the task is cancelled or ``close()`` is called.
+    /// - Parameter whenReady: called when apps of the desktop can register, or the session bus cannot be used now.
     /// - Throws: an error that another attempt cannot solve: the identity was revoked, or another connection of the
     ///   same device is in use.
-    package func run() async throws {
+    package func run(whenReady: () -> Void = {}) async throws {
         guard !isEnding else { return }
         var device = try identity.map { try makeDevice($0) }
         waker = Waker(self)
@@ -198,6 +199,8 @@ package actor Agent {
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         async let distributed: Void = distribute()
+        await distributor?.tried()
+        if !isEnding { whenReady() }
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }
         var result: Result<Void, DeviceError> = .success(())
         while !isEnding {

@@ -48,6 +48,9 @@ actor Distributor {
     private var reported: Set<String> = []
     private var isBusReported = false
     private var isClosed = false
+    /// Whether ``run()`` has tried the bus, and who waits for that.
+    private var hasTried = false
+    private var whenTried: [CheckedContinuation<Void, Never>] = []
 
     init(
         address: String,
@@ -73,6 +76,7 @@ actor Distributor {
                 guard !isClosed else { return bus.close() }
                 self.bus = bus
                 (failures, isBusReported) = (0, false)
+                noteTried()
                 tryAgain()
                 await bus.closed()
                 self.bus = nil
@@ -81,12 +85,25 @@ actor Distributor {
                 logger.info("The session bus has ended; the distributor waits for the next one")
             } catch {
                 report(error)
+                noteTried()
             }
             failures += 1
             let waiting = Self.pause(delay.delay(afterFailures: failures, random: .random(in: 0...1)))
             waitForBus = waiting
             await waiting.value
         }
+    }
+
+    /// Returns when the first attempt to get the name has ended, or the distributor has.
+    func tried() async {
+        guard !hasTried else { return }
+        await withCheckedContinuation { whenTried.append($0) }
+    }
+
+    private func noteTried() {
+        hasTried = true
+        for waiting in whenTried { waiting.resume() }
+        whenTried = []
     }
 
     /// Waits for so long, or until it is cancelled.
@@ -174,6 +191,7 @@ actor Distributor {
     /// Ends the connection to the bus. What apps have not taken stays on the disk.
     func close() {
         isClosed = true
+        noteTried()
         waitForBus?.cancel()
         bus?.close()
         for wait in waits.values { wait.cancel() }
