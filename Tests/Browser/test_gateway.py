@@ -284,7 +284,7 @@ class ForwardTests(UpstreamCase):
         self.console.click("dialog [name=compare]")
         self.forward()
         upstream = self.service.manage("GET", self.path)
-        self.assertEqual((upstream["hold"], upstream["compare"], upstream["capture"]), ("PT3600S", True, False))
+        self.assertEqual((upstream["hold"], upstream["compare"], upstream["capture"]), ("PT1H", True, False))
         self.assertEqual(upstream["credentials"], {"kind": "key", "teamID": self.phone.team_id, "keyID": self.phone.key_id})
         self.assertEqual(upstream["authority"].strip(), self.upstream.ready["caPEM"].strip())
         self.click(f"Forward no more {self.app} in development")

@@ -26,12 +26,18 @@ extension Duration {
         self = sum
     }
 
-    /// The duration in seconds, such as `PT90S` or `PT0.5S`. A negative duration gets a minus sign, which
-    /// `init(iso8601:)` refuses.
+    /// The duration in the largest unit of which it is a whole number, such as `PT1H`, `PT90M`, `PT5S` or `PT0.5S`: the form in
+    /// which people write most durations, so that they get back what they set. A negative duration gets a minus sign,
+    /// which `init(iso8601:)` refuses.
     package var iso8601: String {
         let (seconds, attoseconds) = components
         let nanoseconds = attoseconds / 1_000_000_000
-        guard nanoseconds != 0 else { return "PT\(seconds)S" }
+        guard nanoseconds != 0 else {
+            for (unit, length) in [("H", Int64(3600)), ("M", 60)] where seconds != 0 && seconds % length == 0 {
+                return "PT\(seconds / length)\(unit)"
+            }
+            return "PT\(seconds)S"
+        }
         var digits = String(nanoseconds.magnitude)
         digits = String(repeating: "0", count: 9 - digits.count) + digits
         while digits.hasSuffix("0") { digits.removeLast() }

@@ -27,7 +27,7 @@ import Testing
             #expect(!shown.text.contains("PRIVATE"))
             let object = try #require(shown.problem)
             #expect(object["url"] as? String == "https://127.0.0.1:9")
-            #expect(object["hold"] as? String == "PT1H30M" || object["hold"] as? String == "PT5400S")
+            #expect(object["hold"] as? String == "PT90M")
             #expect((object["capture"] as? Bool, object["compare"] as? Bool) == (false, true))
             #expect(
                 (object["credentials"] as? [String: String]) == [

@@ -25,8 +25,12 @@ struct DurationTests {
     @Test(arguments: [
         (Duration.seconds(90), "PT90S"), (.milliseconds(1500), "PT1.5S"), (.nanoseconds(1), "PT0.000000001S"),
         (.zero, "PT0S"), (.milliseconds(-500), "PT-0.5S"), (.milliseconds(-1500), "PT-1.5S"), (.seconds(-1), "PT-1S"),
+        (.seconds(3600), "PT1H"), (.seconds(86_400), "PT24H"), (.seconds(5400), "PT90M"), (.seconds(600), "PT10M"),
+        (.seconds(3601), "PT3601S"), (.milliseconds(60_500), "PT60.5S"), (.seconds(-60), "PT-1M"),
     ])
-    func `A duration is written in seconds, and a negative one has a sign`(duration: Duration, text: String) {
+    func `A duration is written in its largest whole unit, and a negative one has a sign`(
+        duration: Duration, text: String
+    ) {
         #expect(duration.iso8601 == text)
     }
 
