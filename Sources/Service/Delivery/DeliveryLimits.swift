@@ -70,8 +70,9 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// for long: each may lose a thousand notifications.
     package var fittingBatch = 10
 
-    /// The interval between two sweeps. Expired notifications are never delivered, even before they are removed.
-    package var sweepInterval = Duration.seconds(60)
+    /// The interval between two sweeps, which look for nothing most of the time. Expired notifications are never delivered, even
+    /// before they are removed; but until then the log and the journal do not say so, and they count in the mailbox.
+    package var sweepInterval = Duration.seconds(1)
 
     package init(unacknowledgedPerDevice: Int = 1000) {
         self.unacknowledgedPerDevice = unacknowledgedPerDevice

@@ -17,7 +17,8 @@ package struct WebPushLimits: Sendable, Hashable {
     /// core.
     package var perAddress = ConnectLimits(connects: Rate(burst: 400, perSecond: 100), open: 1000)
 
-    /// The rate of messages to one endpoint. A queue has room for 100 messages, so a larger burst would drop some of them.
+    /// The rate of messages to one endpoint. A queue has room for 100 messages, so a larger burst would drop some of them, which is
+    /// what a test may want to see.
     package var messagesPerEndpoint = Rate(burst: 100, perSecond: 10)
 
     /// The rate of requests of one address. A large server sends to all its users from one address.
@@ -76,7 +77,7 @@ package struct WebPushLimits: Sendable, Hashable {
                 \.messagesPerEndpoint.perSecond, .perSecond),
             LimitSetting(
                 "web-push-endpoint-burst", "messages at once to one endpoint of Web Push", .bursts,
-                \.messagesPerEndpoint.burst, .count),
+                \.messagesPerEndpoint.burst, .count, forTests: 1000),
             LimitSetting(
                 .webPushAddressRate, "requests a second of one address to Web Push", .rates,
                 \.requestsPerAddress.perSecond, .perSecond, forTests: 0),

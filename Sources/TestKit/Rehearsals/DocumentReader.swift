@@ -5,8 +5,8 @@ import Notifications
 typealias DocumentReader = JSONReader<MatchError>
 
 extension JSONReader where Fault == MatchError {
-    /// - Parameter keys: the keys that the object may have.
-    init(_ value: JSONValue, at pointer: String, keys: [String]) throws(MatchError) {
+    /// - Parameter keys: the keys that the object may have; nil for any.
+    init(_ value: JSONValue, at pointer: String, keys: [String]?) throws(MatchError) {
         try self.init(value, at: pointer, keys: keys, nullIsMissing: false)
     }
 

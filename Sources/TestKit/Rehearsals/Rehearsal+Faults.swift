@@ -9,9 +9,10 @@ extension Rehearsal.Fault {
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {
         let names = FaultName.allCases.map(\.rawValue)
-        let reader = try DocumentReader(value, at: pointer, keys: names + ["accepted"])
-        let given = FaultName.allCases.filter { reader.members[$0.rawValue] != nil }
-        guard given.count == 1, let name = given.first else {
+        let reader = try DocumentReader(value, at: pointer, keys: nil)
+        let given = reader.members.keys.filter { $0 != "accepted" }
+        // Its name says what a fault is, so an unknown one is a fault of the whole object.
+        guard given.count == 1, let name = given.first.flatMap(FaultName.init(rawValue:)) else {
             throw MatchError(pointer, "The object has to have exactly one of \(names.joined(separator: ", ")).")
         }
         let isAccepted = reader.members["accepted"] != nil

@@ -36,12 +36,15 @@ extension VirtualDevices {
     /// The device of a token that was seen before.
     package func device(of token: [UInt8]) -> DeviceID? { seen.withLock { $0.device(of: token) } }
 
-    /// The device token of which an event's device was made, in hexadecimal digits; nil for any other device.
-    package func firstSeenToken(_ address: NotificationSubject.Address) -> String? {
-        guard case .destination(let destination, _) = address, destination.environment == .development else {
-            return nil
-        }
-        return self[destination.device]?.firstSeen.map(Hexadecimal.string)
+    /// The device token that tests use for an event's destination, in hexadecimal digits, if a fixture has named it or a request
+    /// has: the app's own, or that of one of its services. Nil if the destination has only the service's own tokens.
+    package func namedToken(_ address: NotificationSubject.Address) -> String? {
+        guard case .destination(let destination, let generation) = address, destination.environment == .development,
+            let device = self[destination.device]
+        else { return nil }
+        let service = TokenNumber.service(of: generation) ?? .app
+        let named = device.apps.first { $0.app.id == destination.app }?.named[service]
+        return (named ?? device.firstSeen).map(Hexadecimal.string)
     }
 
     private func make(_ token: [UInt8], _ app: App) -> DeviceID {

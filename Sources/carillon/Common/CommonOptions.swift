@@ -15,7 +15,9 @@ struct CommonOptions: ParsableArguments {
     /// The folder that an option or the environment names. If they name none: the installed service's folder, if only
     /// that service is running, and otherwise the default folder.
     var folder: DataFolder {
-        if let name = data ?? ProcessInfo.processInfo.environment["CARILLON_DATA"] { return DataFolder(name) }
+        // An empty variable counts as none, as for CARILLON_MANAGEMENT_URL: it would be the present folder.
+        let variable = ProcessInfo.processInfo.environment["CARILLON_DATA"].flatMap { $0.isEmpty ? nil : $0 }
+        if let name = data ?? variable { return DataFolder(name) }
         let (here, installed) = (DataFolder(Settings.defaultDataFolder), DataFolder(Self.installedFolder))
         let manager = FileManager.default
         // A folder that this user may not open counts too, so that the error says that.

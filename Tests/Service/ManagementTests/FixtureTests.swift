@@ -139,6 +139,59 @@ struct FixtureTests {
         }
     }
 
+    @Test func `The delivery log has the token that the fixture named`() async throws {
+        try await TestService.runInMemory { test in
+            let named = "00fc13adff785122"
+            let document =
+                #"{"teams":[{"apps":["com.example.shop"],"devices":[{"name":"phone","tokens":{"com.example.shop":"\#(named)"}}]}]}"#
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: document))
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(named, topic: "com.example.shop", token: try made.providerToken())
+            #expect(try await client.send(headers.fields).status == 200)
+            await client.close()
+            let log = try await test.ask("GET", "/v1/log?token=\(named)").text
+            for event in ["accepted", "sent", "acknowledged"] { #expect(log.contains(#""\#(event)""#), "\(log)") }
+        }
+    }
+
+    /// A device that is never online says nothing, so the sweep alone can notice the end.
+    @Test func `A wait sees that a stored notification has expired`() async throws {
+        try await TestService.runInMemory { test in
+            let document =
+                #"{"teams":[{"apps":["com.example.shop"],"devices":[{"name":"phone","behaviour":{"kind":"offline"}}]}]}"#
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: document))
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(
+                try made.device("phone").token, topic: "com.example.shop", token: try made.providerToken())
+            let expiration = String(Int(Date().timeIntervalSince1970) + 1)
+            #expect(try await client.send(headers.with("apns-expiration", expiration).fields).status == 200)
+            await client.close()
+            let answer = try await test.ask(
+                "POST", "/v1/requests/wait", body: #"{"match":{"outcome":"expired"},"timeout":"PT50S"}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    @Test func `Replacing deletes each team that has an identifier of the document, but not that of the first start`()
+        async throws
+    {
+        try await TestService.runInMemory { test in
+            // Without a team ID, each document is of a new team.
+            for document in [
+                #"{"teams":[{"apps":["com.example.shop"]}]}"#, #"{"teams":[{"keys":[{"keyID":"SHOPKEY001"}]}]}"#,
+            ] {
+                let first = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: document))
+                #expect(try await test.ask("POST", "/v1/fixtures", body: document).status == 409)
+                #expect(try await test.ask("POST", "/v1/fixtures?replace=true", body: document).status == 200)
+                #expect(
+                    try await test.ask("GET", "/v1/teams/\(try required(first.team["teamID"] as? String))").status
+                        == 404)
+            }
+            _ = try await test.makeDeviceToken()
+            #expect(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.firstApp).status == 409)
+        }
+    }
+
     private static let firstApp = #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.app"]}]}"#
 
     private static func team(of app: String, _ test: TestService) async throws -> String {

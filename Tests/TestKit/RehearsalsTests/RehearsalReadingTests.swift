@@ -140,7 +140,7 @@ struct RehearsalReadingTests {
         (#"{"rules":[{}]}"#, "/rules/0"), (#"{"rules":[{"fault":{}}]}"#, "/rules/0/fault"),
         (#"{"rules":[{"fault":{"hang":true,"lose":true}}]}"#, "/rules/0/fault"),
         (#"{"rules":[{"fault":{"hang":false}}]}"#, "/rules/0/fault/hang"),
-        (#"{"rules":[{"fault":{"explode":true}}]}"#, "/rules/0/fault/explode"),
+        (#"{"rules":[{"fault":{"explode":true}}]}"#, "/rules/0/fault"),
         (#"{"rules":[{"name":"","fault":{"hang":true}}]}"#, "/rules/0/name"),
         (#"{"rules":[{"name":"a","fault":{"hang":true}},{"name":"a","fault":{"hang":true}}]}"#, "/rules/1/name"),
         (#"{"rules":[{"match":{"team":"a b"},"fault":{"hang":true}}]}"#, "/rules/0/match/team"),

@@ -46,7 +46,7 @@ struct FixturePlan: Sendable {
     private var random = SystemRandomNumberGenerator()
 
     /// - Parameters:
-    ///   - replaces: whether teams that are there are deleted first.
+    ///   - replaces: whether the teams that have an identifier of the document are deleted first.
     ///   - taken: an app of another team that the fixture may have. It is deleted first; nil for none.
     /// - Throws: a ``Problem`` with the place of the first fault.
     init(
@@ -60,7 +60,7 @@ struct FixturePlan: Sendable {
         self.testing = testing
         accounts = api.accounts.current
         let teams = fixture.teams ?? []
-        if replaces { try replace(teams) }
+        if replaces { try replace(teams, taking: taken) }
         // If its team is replaced, it is deleted already.
         if let taken, accounts.apps[taken] != nil { try apply(.deleteApp(taken, at: api.now), at: "/teams") }
         for (index, team) in teams.enumerated() { try add(team, at: "/teams/\(index)") }
@@ -73,10 +73,21 @@ struct FixturePlan: Sendable {
         }
     }
 
-    private mutating func replace(_ teams: [ManagementMessages.FixtureTeam]) throws {
-        for name in teams.compactMap(\.teamID) {
-            let id = try api.teamID(name)
-            guard accounts.teams[id] != nil, !replaced.contains(id) else { continue }
+    /// Deletes the teams that have a team ID, a bundle ID or a key ID of the document. The team of the first start stays: the
+    /// commands send with its key.
+    private mutating func replace(_ teams: [ManagementMessages.FixtureTeam], taking taken: BundleID?) throws {
+        let present = accounts
+        var owners: [TeamID] = []
+        for team in teams {
+            if let name = team.teamID { owners.append(try api.teamID(name)) }
+            let apps = (team.apps ?? []).compactMap { BundleID(rawValue: $0.bundleID) }.filter { $0 != taken }
+            owners += apps.compactMap { present.apps[$0]?.team }
+            owners += (team.keys ?? []).compactMap { $0.keyID.flatMap(KeyID.init(rawValue:)) }.compactMap {
+                present.keys[$0]?.team
+            }
+        }
+        let first = testing.first()?.team
+        for id in owners where present.teams[id] != nil && !replaced.contains(id) && id != first {
             try apply(.deleteTeam(id, at: api.now), at: "/teams")
             replaced.append(id)
         }

@@ -11,7 +11,9 @@ extension ManagementOperations {
         ManagementOperation(
             method: .post, path: "/v1/fixtures", summary: "Make everything that a test needs, or nothing",
             parameters: [
-                .query("replace", .boolean, "Whether existing teams with the same IDs are deleted first.")
+                .query(
+                    "replace", .boolean,
+                    "Whether teams that have a team ID, bundle ID or key ID of the document are deleted first.")
             ],
             body: Body(reading: ManagementMessages.Fixture.form.schema, maximumBytes: ManagementLimits.fixtureBytes),
             answer: .json(ManagementSchemas.completedFixture), problems: [409, 413, 415]

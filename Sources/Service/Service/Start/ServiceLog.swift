@@ -48,10 +48,10 @@ extension ServiceBase {
     /// - Parameter development: knows the device tokens that the service did not give out.
     func logSource(_ development: DevelopmentParts?) -> DeliveryLogSource {
         let (files, tokenKeys) = (log.files, secrets.tokenKeys)
-        let devices = development?.acceptAny == nil ? nil : development?.devices
+        let devices = development?.devices
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return DeliveryLogSource(
-            folder: folder.logFolder, token: { devices?.firstSeenToken($0) ?? names.token($0, key: $1) },
+            folder: folder.logFolder, token: { devices?.namedToken($0) ?? names.token($0, key: $1) },
             signal: log.signal,
             flush: { await files.flush() })
     }
