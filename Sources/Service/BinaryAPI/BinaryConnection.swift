@@ -151,8 +151,11 @@ extension BinaryConnection {
         do throws(BinaryFault) {
             return try decoder.next(bytes, &position)
         } catch {
-            let id = NotificationID.random(using: &identifiers)
-            scene?.refused(error.status) { facts(nil, id: id) }
+            // A probe is no notification.
+            if !error.isProbe {
+                let id = NotificationID.random(using: &identifiers)
+                scene?.refused(error.status) { facts(nil, id: id) }
+            }
             throw error
         }
     }

@@ -49,6 +49,17 @@ import Testing
         }
     }
 
+    /// `carillon send --binary` ends with one.
+    @Test func `A frame with an identifier alone is answered, and is no request`() async throws {
+        try await Self.run { rig in
+            let client = try await rig.connect()
+            try await client.write(rig.packet(1, "hi") + [2, 0, 0, 0, 7, 3, 0, 4, 255, 255, 255, 255])
+            #expect(await client.readToEnd() == [8, 2, 255, 255, 255, 255])
+            _ = try await rig.wait(#"{"outcome":"stored"}"#)
+            #expect(try await rig.test.requests("").count == 1)
+        }
+    }
+
     @Test func `A notification is kept with its certificate, its payload and its outcome`() async throws {
         try await Self.run { rig in
             let client = try await rig.connect()

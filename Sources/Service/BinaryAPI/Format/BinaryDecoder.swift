@@ -173,7 +173,11 @@ extension BinaryDecoder {
             BinaryFault(status: status, identifier: items.identifier, command: .items)
         }
         guard !items.isMalformed else { throw fault(.protocolError) }
-        guard let token = items.deviceToken, !token.isEmpty else { throw fault(.missingDeviceToken) }
+        guard let token = items.deviceToken, !token.isEmpty else {
+            var missing = fault(.missingDeviceToken)
+            missing.isProbe = items.deviceToken == nil && items.payload == nil && items.identifier != nil
+            throw missing
+        }
         guard isTokenLength(token.count), let deviceToken = frame.deviceToken(at: token) else {
             throw fault(.invalidTokenSize)
         }

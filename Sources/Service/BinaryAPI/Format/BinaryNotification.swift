@@ -36,4 +36,7 @@ struct BinaryFault: Error, Sendable, Hashable {
     var identifier: UInt32?
     /// The command; nil if the first byte is not a command.
     var command: BinaryCommand?
+    /// Whether the frame has an identifier and neither device token nor payload. A client sends it to learn that everything
+    /// before it was accepted, because accepted notifications get no answer.
+    var isProbe = false
 }
