@@ -82,7 +82,7 @@ class SiteTests(unittest.TestCase):
 
     def test_the_readme_is_a_page_that_the_documents_lead_to(self):
         self.open("docs/index.html")
-        self.driver.get(self.one("article p a").get_attribute("href"))
+        self.driver.get(self.one("article td a").get_attribute("href"))
         self.wait(lambda: self.one("article h1").text.rstrip("¶") == "First steps", "the README")
         self.assertIn("carillon device activate", self.one("article").get_property("textContent"))
         # It links to the site, in the repository too.
