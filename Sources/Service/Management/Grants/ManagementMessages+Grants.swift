@@ -289,7 +289,7 @@ extension ManagementMessages.GrantChange {
 }
 
 extension TextFormat {
-    static let grantID = TextFormat("a grant's ID: g_ and 16 letters or digits", pattern: "^g_[A-Za-z0-9]{16}$") {
+    static let grantID = TextFormat("a grant's ID: g_ and 16 letters or digits", pattern: "^g_[a-z2-7]{16}$") {
         GrantID(rawValue: $0) != nil
     }
 

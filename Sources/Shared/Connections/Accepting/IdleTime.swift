@@ -10,7 +10,8 @@ package struct IdleTime: Sendable {
 
     package mutating func noteUse() { since = nil }
 
-    /// Whether the connection was not used for longer than the limit. To be asked at each check.
+    /// Whether the connection was not used for longer than the limit. Asked at each check in which nothing is open: the time counts
+    /// from the first one.
     package mutating func exceeds(_ limit: TimeAmount, at now: NIODeadline) -> Bool {
         guard let since else {
             self.since = now
